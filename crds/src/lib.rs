@@ -1,0 +1,1 @@
+//! The Kubernetes API of Groundwork, group `groundwork.dev`, version `v1alpha1`.

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Formatting, clippy and dependency rules. Clippy runs as the compiler's wrapper, so that dependencies compile once for
+# linting, tests and the demo.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$HOME/.cache/groundwork/target}"
+start=$SECONDS
+
+cargo fmt --all --check
+RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings \
+  cargo build --locked --workspace --all-targets --features groundwork/failpoints
+
+if command -v cargo-deny >/dev/null 2>&1; then
+  cargo deny --offline --log-level error check licenses bans sources
+  cargo deny --log-level error check advisories 2>/dev/null || echo "skipped: advisories (their database is not reachable)"
+else
+  echo "skipped: cargo-deny is not installed (cargo install cargo-deny)"
+  [ -z "${GROUNDWORK_REQUIRE:-}" ] || [[ "$GROUNDWORK_REQUIRE" != *cargo-deny* ]] || exit 1
+fi
+echo "lint: clean in $((SECONDS - start)) s"

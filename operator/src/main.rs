@@ -1,0 +1,2 @@
+//! The control plane of Groundwork.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Checking quotes against their spans.

@@ -1,0 +1,1 @@
+//! The answerer without a model: chooses sentences of the documents.

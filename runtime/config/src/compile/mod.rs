@@ -1,0 +1,1 @@
+//! Compilation from manifests to what the runtime reads: pure, equal input gives equal bytes.

@@ -1,0 +1,40 @@
+//! The contract between the control plane and the runtime: the plain types that the runtime reads, and (feature
+//! `compile`) the pure compilation from manifests to them.
+//!
+//! Everything here is data. All defaults are filled in: a value that the user left out is written out by the
+//! compilation, so that a later change of a default changes nothing that already runs.
+
+mod contract;
+mod pipeline;
+mod source;
+
+#[cfg(feature = "compile")]
+pub mod compile;
+
+pub use contract::{
+    ANALYSER_VERSION, CHUNKER_VERSION, Chunking, ChunkingStrategy, Contract, EXTRACTOR_VERSION, Embedding, Keyword,
+    Language,
+};
+pub use pipeline::{ArmWeights, Endpoint, EndpointUse, Fusion, Pipeline, Prices, Retrieval, RetrievalMode};
+pub use source::{InlineDocument, KnowledgeBase, MetadataKeys, Source, SourceKind, SyncPolicy};
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that one runtime process serves: one pipeline with the knowledge bases and the endpoints it names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RuntimeConfig {
+    /// The knowledge bases, in the order in which the pipeline names them. Never empty.
+    pub knowledge_bases: Vec<KnowledgeBase>,
+    /// How questions are answered.
+    pub pipeline: Pipeline,
+    /// Every model endpoint that a knowledge base or the pipeline names.
+    pub endpoints: Vec<Endpoint>,
+}
+
+impl RuntimeConfig {
+    /// The endpoint of this name.
+    pub fn endpoint(&self, name: &str) -> Option<&Endpoint> {
+        self.endpoints.iter().find(|endpoint| endpoint.name == name)
+    }
+}

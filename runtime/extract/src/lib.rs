@@ -1,0 +1,1 @@
+//! PDF, DOCX, XLSX and HTML to Markdown. Heavy and fed with hostile bytes: runs only in child processes.

@@ -1,0 +1,1 @@
+//! Listing what a source holds.

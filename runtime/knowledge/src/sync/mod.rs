@@ -1,0 +1,1 @@
+//! Bringing a store up to date with its sources.

@@ -1,0 +1,10 @@
+use std::process::ExitCode;
+
+use crate::cli::Global;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UpArgs {}
+
+pub(crate) async fn run(_args: UpArgs, _global: &Global) -> anyhow::Result<ExitCode> {
+    anyhow::bail!("not built yet")
+}

@@ -1,0 +1,1 @@
+//! One process that holds a folder: its data, its lock, its index and its answers.
