@@ -101,6 +101,9 @@ pub struct NormalisedDocument {
     pub metadata: Metadata,
     /// Ascending; empty for formats whose locator is lines.
     pub marks: Vec<Mark>,
+    /// What could not be taken over although the document loaded (broken front matter, a sheet that was cut), for the
+    /// report of a sync: short, for people, without the path.
+    pub notes: Vec<String>,
 }
 
 /// Filterable values of a document.
