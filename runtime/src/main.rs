@@ -7,6 +7,7 @@ mod http;
 mod local;
 mod manifests;
 mod output;
+mod wire;
 
 use clap::Parser;
 use std::process::ExitCode;
