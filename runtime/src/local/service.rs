@@ -1,5 +1,7 @@
 //! What an instance can do, whoever asks: the HTTP server and the commands call the same interface. Two things
-//! implement it: the instance in this process, and a client of the instance in another one.
+//! implement it: the instance in this process, and a client of the instance in another one. The server is
+//! `http::serve(service: Arc<dyn Service>, listener: tokio::net::TcpListener, shutdown: CancellationToken)`; it returns
+//! when everything in flight was answered after `shutdown`.
 
 use async_trait::async_trait;
 use groundwork_knowledge::store::Principal;
