@@ -95,6 +95,8 @@ pub struct Endpoint {
     pub uses: Vec<EndpointUse>,
     /// File that holds the key; read again when it changes. The key itself is never part of a configuration.
     pub api_key_file: Option<PathBuf>,
+    /// Environment variable that holds the key, where no file does; read at each try. Only the command line sets it.
+    pub api_key_env: Option<String>,
     /// Whole time of one request, in milliseconds.
     pub timeout_ms: u64,
     /// Further tries after a failure that may pass (429, 5xx, connection).
