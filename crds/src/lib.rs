@@ -1,1 +1,35 @@
-//! The Kubernetes API of Groundwork, group `groundwork.dev`, version `v1alpha1`.
+//! The Kubernetes API of Groundwork, group `groundwork.dev`, version `v1alpha1`: types, documentation of every field,
+//! bounds, and CEL rules whose messages name the fix.
+//!
+//! A field is here only if some code honours it. Defaults are documented here and filled in by the compilation
+//! (`groundwork_config::compile`), not by the schema: a schema default would show as drift in GitOps tools.
+//!
+//! The crate holds no client and no runtime. Feature `cel` adds offline evaluation of the rules ([`cel`]).
+
+mod agent_pipeline;
+#[cfg(feature = "cel")]
+pub mod cel;
+mod definition;
+mod knowledge_base;
+mod model_endpoint;
+mod reference;
+mod rules;
+
+pub use agent_pipeline::{
+    AgentPipeline, AgentPipelineSpec, ChatModelRef, FusionSpec, FusionType, KnowledgeBaseRef, ModelsSpec,
+    RetrievalModeSpec, RetrievalSpec, RrfSpec, WeightsSpec,
+};
+pub use definition::{API_VERSION, Definition, GROUP, definition, definitions};
+pub use knowledge_base::{
+    ChunkingSpec, ChunkingStrategySpec, EmbeddingSpec, EmbeddingType, HashingSpec, InlineDocumentSpec, InlineSpec,
+    KeywordSpec, KnowledgeBase, KnowledgeBaseSpec, LanguageSpec, MetadataSpec, ModelEndpointEmbeddingSpec,
+    PersistentVolumeClaimSpec, SourceSpec, SourceType, SyncSpec,
+};
+pub use kube::core::ObjectMeta;
+pub use model_endpoint::{
+    ApiKeySpec, LimitsSpec, ModelEndpoint, ModelEndpointSpec, ModelUse, PricesSpec, SecretKeyRef,
+};
+pub use reference::reference;
+
+#[cfg(test)]
+mod tests;
