@@ -23,7 +23,8 @@ impl Definition {
     fn of<K: CustomResourceExt>() -> Self {
         let mut object = serde_json::to_value(K::crd()).expect("a definition holds only JSON types");
         strip_nullable(&mut object);
-        let text = |pointer| object.pointer(pointer).and_then(Value::as_str).expect("a definition names itself").to_owned();
+        let text =
+            |pointer| object.pointer(pointer).and_then(Value::as_str).expect("a definition names itself").to_owned();
         Self { kind: text("/spec/names/kind"), plural: text("/spec/names/plural"), object }
     }
 
@@ -60,6 +61,9 @@ fn strip_nullable(value: &mut Value) {
         Value::Object(map) => {
             if map.get("nullable").is_some_and(Value::is_boolean) {
                 map.remove("nullable");
+            }
+            if let Some(Value::Array(values)) = map.get_mut("enum") {
+                values.retain(|value| !value.is_null());
             }
             map.values_mut().for_each(strip_nullable);
         }

@@ -1,4 +1,4 @@
-use kube::core::{ListMerge, Rule};
+use kube::core::Rule;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -314,10 +314,8 @@ fn data_id() -> Rule {
 }
 
 fn data_id_is_immutable() -> Rule {
-    Rule::new(
-        "has(self.dataId) == has(oldSelf.dataId) && (!has(self.dataId) || self.dataId == oldSelf.dataId)",
-    )
-    .message("dataId is immutable: keep it as it was, or create another knowledge base")
+    Rule::new("has(self.dataId) == has(oldSelf.dataId) && (!has(self.dataId) || self.dataId == oldSelf.dataId)")
+        .message("dataId is immutable: keep it as it was, or create another knowledge base")
 }
 
 fn claim_name() -> Rule {
@@ -327,15 +325,15 @@ fn claim_name() -> Rule {
 }
 
 fn child_fits_parent() -> Rule {
-    Rule::new(
-        "(has(self.childTokens) ? self.childTokens : 100) <= (has(self.parentTokens) ? self.parentTokens : 600)",
-    )
-    .message("childTokens (100 unless set) must not exceed parentTokens (600 unless set): lower one or raise the other")
+    Rule::new("(has(self.childTokens) ? self.childTokens : 100) <= (has(self.parentTokens) ? self.parentTokens : 600)")
+        .message(
+            "childTokens (100 unless set) must not exceed parentTokens (600 unless set): lower one or raise the other",
+        )
 }
 
 fn overlap_fits_child() -> Rule {
-    Rule::new(
-        "(has(self.overlapTokens) ? self.overlapTokens : 20) < (has(self.childTokens) ? self.childTokens : 100)",
-    )
-    .message("overlapTokens (20 unless set) must be below childTokens (100 unless set): lower one or raise the other")
+    Rule::new("(has(self.overlapTokens) ? self.overlapTokens : 20) < (has(self.childTokens) ? self.childTokens : 100)")
+        .message(
+            "overlapTokens (20 unless set) must be below childTokens (100 unless set): lower one or raise the other",
+        )
 }

@@ -6,11 +6,14 @@
 //!
 //! The crate holds no client and no runtime. Feature `cel` adds offline evaluation of the rules ([`cel`]).
 
+#[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
 mod agent_pipeline;
 #[cfg(feature = "cel")]
 pub mod cel;
 mod definition;
+#[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
 mod knowledge_base;
+#[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
 mod model_endpoint;
 mod reference;
 mod rules;

@@ -1,4 +1,4 @@
-use kube::core::{ListMerge, Rule};
+use kube::core::Rule;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

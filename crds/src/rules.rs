@@ -24,13 +24,13 @@ pub(crate) fn name() -> Rule {
 /// A union's `type` asks for the struct of that name.
 pub(crate) fn needs(type_name: &str, field: &str) -> Rule {
     Rule::new(format!("self.type != '{type_name}' || has(self.{field})"))
-        .message(format!("type is {type_name}: add the field {field}, or choose another type"))
+        .message(format!("type is {type_name}: add the field {field}, or choose another type").as_str())
 }
 
 /// A union's struct is only allowed under its `type`.
 pub(crate) fn only_with(field: &str, type_name: &str) -> Rule {
     Rule::new(format!("!has(self.{field}) || self.type == '{type_name}'"))
-        .message(format!("{field} is set: set type to {type_name}, or remove {field}"))
+        .message(format!("{field} is set: set type to {type_name}, or remove {field}").as_str())
 }
 
 /// A path that stays inside its folder.
