@@ -1,0 +1,129 @@
+use groundwork_crds::{ModelEndpoint, ModelUse, SecretKeyRef};
+use std::path::{Component, Path, PathBuf};
+
+use super::numbers::{decimal, whole, whole_or};
+use super::{Error, Objects, Place, name, namespace};
+use crate::{Endpoint, EndpointUse, Prices};
+
+const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
+const DEFAULT_RETRIES: u32 = 2;
+const DEFAULT_CONCURRENCY: u32 = 4;
+/// Places of a price: it is kept in millionths.
+const PRICE_PLACES: usize = 6;
+
+/// The endpoints that have been named so far, each compiled once.
+pub(super) struct Collected<'a> {
+    objects: &'a Objects,
+    secrets_dir: &'a Path,
+    endpoints: Vec<Endpoint>,
+}
+
+impl<'a> Collected<'a> {
+    pub(super) fn new(objects: &'a Objects, secrets_dir: &'a Path) -> Self {
+        Self { objects, secrets_dir, endpoints: Vec::new() }
+    }
+
+    /// The endpoint that `place` names, for this use.
+    pub(super) fn named(&mut self, place: Box<Place>, wanted: &str, needed: ModelUse) -> Result<&Endpoint, Error> {
+        let endpoint = resolve(self.objects, place, wanted, needed)?;
+        let known = self.endpoints.iter().position(|one| one.name == wanted);
+        let index = match known {
+            Some(index) => index,
+            None => {
+                self.endpoints.push(compile(endpoint, self.secrets_dir)?);
+                self.endpoints.len() - 1
+            }
+        };
+        Ok(&self.endpoints[index])
+    }
+
+    pub(super) fn into_endpoints(self) -> Vec<Endpoint> {
+        self.endpoints
+    }
+}
+
+/// Finds the endpoint that `place` names and checks that it may be used so.
+pub(super) fn resolve<'a>(
+    objects: &'a Objects,
+    place: Box<Place>,
+    wanted: &str,
+    needed: ModelUse,
+) -> Result<&'a ModelEndpoint, Error> {
+    let same_namespace = || objects.endpoints.iter().filter(|one| namespace(&one.metadata) == place.namespace);
+    let Some(endpoint) = same_namespace().find(|one| name(&one.metadata) == wanted) else {
+        let names = same_namespace().map(|one| name(&one.metadata).to_owned()).collect();
+        return Err(Error::UnknownReference { place, kind: "ModelEndpoint", name: wanted.to_owned(), names });
+    };
+    if endpoint.spec.uses.contains(&needed) {
+        return Ok(endpoint);
+    }
+    let needed = match needed {
+        ModelUse::Chat => "Chat",
+        ModelUse::Embeddings => "Embeddings",
+    };
+    Err(Error::UseNotAllowed { place, endpoint: wanted.to_owned(), needed })
+}
+
+fn compile(endpoint: &ModelEndpoint, secrets_dir: &Path) -> Result<Endpoint, Error> {
+    let spec = &endpoint.spec;
+    let at = |field: &str| place(endpoint, field);
+    let limits = spec.limits.clone().unwrap_or_default();
+    let requests = limits.requests_per_minute.map(|value| whole(at("limits.requestsPerMinute"), value));
+    let seconds = whole_or(at("timeoutSeconds"), spec.timeout_seconds, DEFAULT_TIMEOUT_SECONDS)?;
+    let api_key = spec.api_key.as_ref().map(|key| &key.secret_key_ref);
+    Ok(Endpoint {
+        name: name(&endpoint.metadata).to_owned(),
+        base_url: spec.base_url.trim_end_matches('/').to_owned(),
+        model: spec.model.clone(),
+        uses: uses(&spec.uses),
+        api_key_file: api_key.map(|key| secret_file(endpoint, key, secrets_dir)).transpose()?,
+        api_key_env: None,
+        timeout_ms: seconds * 1000,
+        retries: whole_or(at("retries"), spec.retries, DEFAULT_RETRIES)?,
+        requests_per_minute: requests.transpose()?,
+        concurrency: whole_or(at("limits.concurrency"), limits.concurrency, DEFAULT_CONCURRENCY)?,
+        context_window: spec.context_window.map(|value| whole(at("contextWindow"), value)).transpose()?,
+        prices: prices(endpoint)?,
+    })
+}
+
+fn uses(uses: &[ModelUse]) -> Vec<EndpointUse> {
+    let one = |one: &ModelUse| match one {
+        ModelUse::Chat => EndpointUse::Chat,
+        ModelUse::Embeddings => EndpointUse::Embeddings,
+    };
+    uses.iter().map(one).collect()
+}
+
+fn prices(endpoint: &ModelEndpoint) -> Result<Option<Prices>, Error> {
+    let Some(prices) = &endpoint.spec.prices else { return Ok(None) };
+    Ok(Some(Prices {
+        input_micros_per_million: decimal(place(endpoint, "prices.input"), &prices.input, PRICE_PLACES)?,
+        output_micros_per_million: decimal(place(endpoint, "prices.output"), &prices.output, PRICE_PLACES)?,
+    }))
+}
+
+/// A Secret's key is a file; a name that would leave the folder of secrets is refused even where no rule ran before.
+fn secret_file(endpoint: &ModelEndpoint, key: &SecretKeyRef, secrets_dir: &Path) -> Result<PathBuf, Error> {
+    let plain = |part: &str| {
+        let mut components = Path::new(part).components();
+        matches!((components.next(), components.next()), (Some(Component::Normal(_)), None))
+    };
+    for (field, value) in [("name", &key.name), ("key", &key.key)] {
+        if !plain(value) {
+            let place = place(endpoint, &format!("apiKey.secretKeyRef.{field}"));
+            let expected = "it must be a plain name without / and ..".to_owned();
+            return Err(Error::Value { place, value: value.clone(), expected });
+        }
+    }
+    Ok(secrets_dir.join(&key.name).join(&key.key))
+}
+
+fn place(endpoint: &ModelEndpoint, field: &str) -> Box<Place> {
+    Box::new(Place {
+        kind: "ModelEndpoint",
+        namespace: namespace(&endpoint.metadata).to_owned(),
+        name: name(&endpoint.metadata).to_owned(),
+        field: format!("spec.{field}"),
+    })
+}

@@ -1,0 +1,199 @@
+//! Every field of the API has a reader: for each leaf of each schema, a row changes that leaf in a full set of manifests,
+//! and the compiled configuration must change with it. A leaf without a row, a row without a leaf, or a change that
+//! nobody reads fails.
+
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::{Objects, Options, Volume, compile};
+use crate::RuntimeConfig;
+
+/// Index of each object in [`base`].
+const BASE: &str = "/0";
+const PIPELINE: &str = "/3";
+const CHAT: &str = "/4";
+
+/// A full set: two knowledge bases that are named, one that is not, a pipeline, a chat model, two embedding models.
+fn base() -> Value {
+    json!([
+        {"kind": "KnowledgeBase", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "one"}, "spec": {
+            "dataId": "6f1c2b7e-3d7a-5c1e-9b57-0a4be1d2c3f4",
+            "sources": [
+                {"name": "notes", "type": "Inline", "include": ["*.md"], "exclude": ["draft*"],
+                 "inline": {"documents": [{"path": "a.md", "content": "A"}]}},
+                {"name": "files", "type": "PersistentVolumeClaim",
+                 "persistentVolumeClaim": {"claimName": "first", "path": "docs"}},
+            ],
+            "metadata": {"titleKey": "t", "dateKey": "d", "tagsKey": "g"},
+            "chunking": {"strategy": "Structural", "parentTokens": 500, "childTokens": 90, "overlapTokens": 10},
+            "keyword": {"language": "German", "foldIdentifiers": true},
+            "embedding": {"type": "ModelEndpoint", "modelEndpoint": {
+                "name": "embedder", "dimensions": 8, "queryPrefix": "q", "passagePrefix": "p", "maxBatch": 5}},
+            "sync": {"maxDeletePercent": 40}}},
+        {"kind": "KnowledgeBase", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "two"}, "spec": {
+            "sources": [{"name": "notes", "type": "Inline", "inline": {"documents": [{"path": "b.md", "content": "B"}]}}],
+            "embedding": {"type": "Hashing", "hashing": {"dimensions": 64}}}},
+        {"kind": "KnowledgeBase", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "three"}, "spec": {
+            "sources": [{"name": "notes", "type": "Inline", "inline": {"documents": [{"path": "c.md", "content": "C"}]}}]}},
+        {"kind": "AgentPipeline", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "all"}, "spec": {
+            "knowledgeBases": [{"name": "one"}, {"name": "two"}],
+            "models": {"default": {"name": "chat", "temperature": "0.2"}},
+            "retrieval": {"mode": "Hybrid", "candidates": 50, "topK": 5, "tokenBudget": 900,
+                "fusion": {"type": "Rrf", "rrf": {"k": 30}}, "weights": {"keyword": 70, "vector": 30}}}},
+        {"kind": "ModelEndpoint", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "chat"}, "spec": {
+            "baseURL": "http://localhost:1/v1", "model": "m", "uses": ["Chat"], "contextWindow": 8192,
+            "apiKey": {"secretKeyRef": {"name": "s", "key": "k"}}, "prices": {"input": "0.15", "output": "0.6"},
+            "limits": {"requestsPerMinute": 60, "concurrency": 2}, "timeoutSeconds": 30, "retries": 1}},
+        {"kind": "ModelEndpoint", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "embedder"}, "spec": {
+            "baseURL": "http://localhost:2/v1", "model": "e", "uses": ["Embeddings"]}},
+        {"kind": "ModelEndpoint", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "other"}, "spec": {
+            "baseURL": "http://localhost:3/v1", "model": "o", "uses": ["Chat", "Embeddings"]}},
+    ])
+}
+
+/// The object, the leaf's pointer in its spec with its new value, and what must change beside it to stay valid.
+type Row = (&'static str, &'static str, Value, Vec<(&'static str, Value)>);
+
+fn rows() -> Vec<Row> {
+    let row = |object, leaf, value| (object, leaf, value, Vec::new());
+    vec![
+        row(BASE, "dataId", json!("00000000-0000-5000-8000-000000000000")),
+        row(BASE, "sources/0/name", json!("papers")),
+        (
+            BASE,
+            "sources/0/type",
+            json!("PersistentVolumeClaim"),
+            vec![
+                ("sources/0/inline", Value::Null),
+                ("sources/0/persistentVolumeClaim", json!({"claimName": "second"})),
+            ],
+        ),
+        row(BASE, "sources/0/inline/documents/0/path", json!("z.md")),
+        row(BASE, "sources/0/inline/documents/0/content", json!("Z")),
+        row(BASE, "sources/1/persistentVolumeClaim/claimName", json!("second")),
+        row(BASE, "sources/1/persistentVolumeClaim/path", json!("other")),
+        row(BASE, "sources/0/include/0", json!("*.txt")),
+        row(BASE, "sources/0/exclude/0", json!("old*")),
+        row(BASE, "metadata/titleKey", json!("name")),
+        row(BASE, "metadata/dateKey", json!("valid-from")),
+        row(BASE, "metadata/tagsKey", json!("labels")),
+        row(BASE, "chunking/strategy", json!("Fixed")),
+        row(BASE, "chunking/parentTokens", json!(501)),
+        row(BASE, "chunking/childTokens", json!(91)),
+        row(BASE, "chunking/overlapTokens", json!(11)),
+        row(BASE, "keyword/language", json!("French")),
+        row(BASE, "keyword/foldIdentifiers", json!(false)),
+        (BASE, "embedding/type", json!("None"), vec![("embedding/modelEndpoint", Value::Null)]),
+        row("/1", "embedding/hashing/dimensions", json!(128)),
+        row(BASE, "embedding/modelEndpoint/name", json!("other")),
+        row(BASE, "embedding/modelEndpoint/dimensions", json!(9)),
+        row(BASE, "embedding/modelEndpoint/queryPrefix", json!("query: ")),
+        row(BASE, "embedding/modelEndpoint/passagePrefix", json!("passage: ")),
+        row(BASE, "embedding/modelEndpoint/maxBatch", json!(6)),
+        row(BASE, "sync/maxDeletePercent", json!(41)),
+        row(PIPELINE, "knowledgeBases/0/name", json!("three")),
+        row(PIPELINE, "models/default/name", json!("other")),
+        row(PIPELINE, "models/default/temperature", json!("0.3")),
+        row(PIPELINE, "retrieval/mode", json!("Keyword")),
+        row(PIPELINE, "retrieval/candidates", json!(51)),
+        row(PIPELINE, "retrieval/topK", json!(6)),
+        row(PIPELINE, "retrieval/tokenBudget", json!(901)),
+        (PIPELINE, "retrieval/fusion/type", json!("RelativeScore"), vec![("retrieval/fusion/rrf", Value::Null)]),
+        row(PIPELINE, "retrieval/fusion/rrf/k", json!(31)),
+        row(PIPELINE, "retrieval/weights/keyword", json!(71)),
+        row(PIPELINE, "retrieval/weights/vector", json!(31)),
+        row(CHAT, "baseURL", json!("http://localhost:9/v1")),
+        row(CHAT, "model", json!("n")),
+        row(CHAT, "apiKey/secretKeyRef/name", json!("t")),
+        row(CHAT, "apiKey/secretKeyRef/key", json!("l")),
+        (CHAT, "uses/0", json!("Embeddings"), vec![("uses", json!(["Embeddings", "Chat"]))]),
+        row(CHAT, "contextWindow", json!(4096)),
+        row(CHAT, "prices/input", json!("0.16")),
+        row(CHAT, "prices/output", json!("0.7")),
+        row(CHAT, "limits/requestsPerMinute", json!(61)),
+        row(CHAT, "limits/concurrency", json!(3)),
+        row(CHAT, "timeoutSeconds", json!(31)),
+        row(CHAT, "retries", json!(2)),
+    ]
+}
+
+fn objects(set: &Value) -> Objects {
+    let mut objects = Objects::default();
+    for one in set.as_array().unwrap() {
+        match one["kind"].as_str().unwrap() {
+            "KnowledgeBase" => objects.knowledge_bases.push(serde_json::from_value(one.clone()).unwrap()),
+            "AgentPipeline" => objects.pipelines.push(serde_json::from_value(one.clone()).unwrap()),
+            _ => objects.endpoints.push(serde_json::from_value(one.clone()).unwrap()),
+        }
+    }
+    objects
+}
+
+fn compiled(set: &Value) -> RuntimeConfig {
+    let volume = |name: &str| Volume { namespace: "default".into(), knowledge_base: "one".into(), name: name.into() };
+    let volumes = BTreeMap::from([
+        (volume("first"), PathBuf::from("/volumes/first")),
+        (volume("second"), PathBuf::from("/volumes/second")),
+    ]);
+    let options = Options { pipeline: None, volumes, secrets_dir: "/secrets".into() };
+    compile(&objects(set), &options).unwrap()
+}
+
+fn set(target: &mut Value, object: &str, pointer: &str, value: Value) {
+    let path = format!("{object}/spec/{pointer}");
+    let (parent, last) = path.rsplit_once('/').unwrap();
+    match target.pointer_mut(parent).unwrap() {
+        Value::Object(map) => drop(map.insert(last.to_owned(), value)),
+        Value::Array(items) => items[last.parse::<usize>().unwrap()] = value,
+        other => panic!("{parent} is {other}"),
+    }
+}
+
+/// `sources/0/name` as the schema's walk names it: `sources[].name`.
+fn schema_path(pointer: &str) -> String {
+    let step = |path: String, part: &str| match part.parse::<usize>() {
+        Ok(_) => format!("{path}[]"),
+        Err(_) => format!("{path}.{part}"),
+    };
+    pointer.split('/').fold(String::new(), step)
+}
+
+fn leaves(path: String, schema: &Value, found: &mut BTreeSet<String>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        properties.iter().for_each(|(name, property)| leaves(format!("{path}.{name}"), property, found));
+    } else if schema["items"].is_object() {
+        leaves(format!("{path}[]"), &schema["items"], found);
+    } else {
+        found.insert(path);
+    }
+}
+
+#[test]
+fn every_leaf_of_the_schemas_has_a_row() {
+    let mut expected = BTreeSet::new();
+    for definition in groundwork_crds::definitions() {
+        leaves(definition.kind().to_owned(), &definition.schema()["properties"]["spec"], &mut expected);
+    }
+    let set = base();
+    let kind = |object: &str| set.pointer(object).unwrap()["kind"].as_str().unwrap().to_owned();
+    let found: BTreeSet<String> = rows().iter().map(|(object, leaf, ..)| kind(object) + &schema_path(leaf)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn changing_any_leaf_changes_the_configuration() {
+    let before = compiled(&base());
+    for (object, leaf, value, beside) in rows() {
+        let mut changed = base();
+        set(&mut changed, object, leaf, value);
+        beside.into_iter().for_each(|(pointer, value)| set(&mut changed, object, pointer, value));
+        assert_ne!(compiled(&changed), before, "nobody reads {object} {leaf}");
+    }
+}
+
+#[test]
+fn compiling_twice_gives_equal_bytes() {
+    let bytes = || serde_json::to_vec(&compiled(&base())).unwrap();
+    assert_eq!(bytes(), bytes());
+}
