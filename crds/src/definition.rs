@@ -2,6 +2,7 @@
 
 use kube::CustomResourceExt;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::{AgentPipeline, KnowledgeBase, ModelEndpoint};
@@ -21,8 +22,7 @@ pub struct Definition {
 
 impl Definition {
     fn of<K: CustomResourceExt>() -> Self {
-        let mut object = serde_json::to_value(K::crd()).expect("a definition holds only JSON types");
-        strip_nullable(&mut object);
+        let object = canonical(serde_json::to_value(K::crd()).expect("a definition holds only JSON types"));
         let text =
             |pointer| object.pointer(pointer).and_then(Value::as_str).expect("a definition names itself").to_owned();
         Self { kind: text("/spec/names/kind"), plural: text("/spec/names/plural"), object }
@@ -55,20 +55,27 @@ impl Definition {
     }
 }
 
-/// A field that is left out and one that is null mean the same: the API server prunes nulls that are not nullable.
-fn strip_nullable(value: &mut Value) {
+/// The value without `nullable` and with sorted keys. A field that is left out and one that is null mean the same: the API
+/// server prunes nulls that are not nullable.
+fn canonical(value: Value) -> Value {
     match value {
         Value::Object(map) => {
-            if map.get("nullable").is_some_and(Value::is_boolean) {
-                map.remove("nullable");
-            }
-            if let Some(Value::Array(values)) = map.get_mut("enum") {
-                values.retain(|value| !value.is_null());
-            }
-            map.values_mut().for_each(strip_nullable);
+            let kept = map.into_iter().filter(|(key, value)| key != "nullable" || !value.is_boolean());
+            let sorted: BTreeMap<String, Value> = kept.map(|(key, value)| (key, canonical(value))).collect();
+            sorted
+                .into_iter()
+                .map(|(key, value)| if key == "enum" { (key, without_null(value)) } else { (key, value) })
+                .collect()
         }
-        Value::Array(items) => items.iter_mut().for_each(strip_nullable),
-        _ => {}
+        Value::Array(items) => items.into_iter().map(canonical).collect(),
+        other => other,
+    }
+}
+
+fn without_null(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().filter(|item| !item.is_null()).collect(),
+        other => other,
     }
 }
 

@@ -102,16 +102,16 @@ fn folder(
     let Some(root) = volume(source_name).or_else(|| volume(&claim.claim_name)) else {
         return Err(Error::VolumeMissing { place, source_name: source_name.to_owned() });
     };
-    let path = claim.path.as_deref().map_or(Ok(root.clone()), |path| inside(place, root, path))?;
+    let path = claim.path.as_deref().map_or(Ok(root.clone()), |path| inside(*place, root, path))?;
     Ok(SourceKind::Folder { path })
 }
 
 /// A folder inside a volume; a path that would leave it is refused even where no rule ran before.
-fn inside(place: Box<Place>, root: &Path, path: &str) -> Result<PathBuf, Error> {
+fn inside(place: Place, root: &Path, path: &str) -> Result<PathBuf, Error> {
     if Path::new(path).components().all(|component| matches!(component, Component::Normal(_))) {
         return Ok(root.join(path));
     }
-    let place = Box::new(Place { field: format!("{}.path", place.field), ..*place });
+    let place = Box::new(Place { field: format!("{}.path", place.field), ..place });
     Err(Error::Value { place, value: path.to_owned(), expected: "it must be a relative path without ..".to_owned() })
 }
 

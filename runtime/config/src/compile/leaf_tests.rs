@@ -16,40 +16,7 @@ const CHAT: &str = "/4";
 
 /// A full set: two knowledge bases that are named, one that is not, a pipeline, a chat model, two embedding models.
 fn base() -> Value {
-    json!([
-        {"kind": "KnowledgeBase", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "one"}, "spec": {
-            "dataId": "6f1c2b7e-3d7a-5c1e-9b57-0a4be1d2c3f4",
-            "sources": [
-                {"name": "notes", "type": "Inline", "include": ["*.md"], "exclude": ["draft*"],
-                 "inline": {"documents": [{"path": "a.md", "content": "A"}]}},
-                {"name": "files", "type": "PersistentVolumeClaim",
-                 "persistentVolumeClaim": {"claimName": "first", "path": "docs"}},
-            ],
-            "metadata": {"titleKey": "t", "dateKey": "d", "tagsKey": "g"},
-            "chunking": {"strategy": "Structural", "parentTokens": 500, "childTokens": 90, "overlapTokens": 10},
-            "keyword": {"language": "German", "foldIdentifiers": true},
-            "embedding": {"type": "ModelEndpoint", "modelEndpoint": {
-                "name": "embedder", "dimensions": 8, "queryPrefix": "q", "passagePrefix": "p", "maxBatch": 5}},
-            "sync": {"maxDeletePercent": 40}}},
-        {"kind": "KnowledgeBase", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "two"}, "spec": {
-            "sources": [{"name": "notes", "type": "Inline", "inline": {"documents": [{"path": "b.md", "content": "B"}]}}],
-            "embedding": {"type": "Hashing", "hashing": {"dimensions": 64}}}},
-        {"kind": "KnowledgeBase", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "three"}, "spec": {
-            "sources": [{"name": "notes", "type": "Inline", "inline": {"documents": [{"path": "c.md", "content": "C"}]}}]}},
-        {"kind": "AgentPipeline", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "all"}, "spec": {
-            "knowledgeBases": [{"name": "one"}, {"name": "two"}],
-            "models": {"default": {"name": "chat", "temperature": "0.2"}},
-            "retrieval": {"mode": "Hybrid", "candidates": 50, "topK": 5, "tokenBudget": 900,
-                "fusion": {"type": "Rrf", "rrf": {"k": 30}}, "weights": {"keyword": 70, "vector": 30}}}},
-        {"kind": "ModelEndpoint", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "chat"}, "spec": {
-            "baseURL": "http://localhost:1/v1", "model": "m", "uses": ["Chat"], "contextWindow": 8192,
-            "apiKey": {"secretKeyRef": {"name": "s", "key": "k"}}, "prices": {"input": "0.15", "output": "0.6"},
-            "limits": {"requestsPerMinute": 60, "concurrency": 2}, "timeoutSeconds": 30, "retries": 1}},
-        {"kind": "ModelEndpoint", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "embedder"}, "spec": {
-            "baseURL": "http://localhost:2/v1", "model": "e", "uses": ["Embeddings"]}},
-        {"kind": "ModelEndpoint", "apiVersion": "groundwork.dev/v1alpha1", "metadata": {"name": "other"}, "spec": {
-            "baseURL": "http://localhost:3/v1", "model": "o", "uses": ["Chat", "Embeddings"]}},
-    ])
+    serde_json::from_str(include_str!("../../../../crds/fixtures/full.json")).unwrap()
 }
 
 /// The object, the leaf's pointer in its spec with its new value, and what must change beside it to stay valid.
