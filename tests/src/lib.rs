@@ -1,1 +1,4 @@
 //! Harness of the system tests.
+
+pub mod datasets;
+pub mod skip;
