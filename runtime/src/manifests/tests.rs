@@ -281,6 +281,7 @@ fn the_choice_of_a_pipeline_is_an_error_of_the_whole_set() {
 fn every_example_is_right_and_survives_its_own_yaml() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("examples");
     let manifests = load(&[examples]).unwrap_or_else(|errors| panic!("{}", error::lines(&errors)));
+    assert!(manifests.count() >= 2, "there are examples");
     assert_eq!(manifests.unresolved_references(), []);
     for document in &manifests.documents {
         let yaml = match &document.object {
