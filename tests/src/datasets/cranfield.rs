@@ -8,7 +8,7 @@ use super::{Dataset, Document, Judgements, Query, text};
 pub(super) fn read(folder: &Path) -> anyhow::Result<Dataset> {
     let corpus = text(folder, "cran.all.1400")?;
     let documents = records(&corpus).map(document).collect();
-    let queries = text(folder, "cran.qry")?;
+    let queries = text(folder, "cran.qry")?.replace("\r\n", "\n");
     // Judgements number the queries by their place in the file, not by the number written there.
     let queries = records(&queries).zip(1..).map(|(record, number)| Query {
         id: number.to_string(),

@@ -20,6 +20,7 @@ fn every_set_has_the_counts_of_its_readme() {
         assert_eq!(known.len(), documents, "{name}: ids are distinct");
         assert!(set.judgements.values().flat_map(BTreeMap::keys).all(|id| known.contains(id)), "{name}");
         assert!(set.queries.iter().all(|query| set.judgements.contains_key(&query.id)), "{name}");
+        assert!(set.queries.iter().all(|query| query.text.len() > 3), "{name}");
         assert!(set.documents.iter().filter(|document| document.text.is_empty()).count() < 3, "{name}");
     }
 }
