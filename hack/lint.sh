@@ -11,8 +11,15 @@ RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings \
   cargo build --locked --workspace --all-targets --features groundwork/failpoints
 
 if command -v cargo-deny >/dev/null 2>&1; then
-  cargo deny --offline --log-level error check licenses bans sources
-  cargo deny --log-level error check advisories 2>/dev/null || echo "skipped: advisories (their database is not reachable)"
+  cargo deny --all-features --offline --log-level warn check licenses bans sources
+  if advisories=$(cargo deny --all-features --log-level error check advisories 2>&1); then
+    echo "advisories ok"
+  elif grep -qi "failed to fetch advisory database" <<<"$advisories"; then
+    echo "skipped: advisories (their database is not reachable from here)"
+  else
+    echo "$advisories" >&2
+    exit 1
+  fi
 else
   echo "skipped: cargo-deny is not installed (cargo install cargo-deny)"
   [ -z "${GROUNDWORK_REQUIRE:-}" ] || [[ "$GROUNDWORK_REQUIRE" != *cargo-deny* ]] || exit 1
