@@ -12,8 +12,13 @@ mod wire;
 use clap::Parser;
 use std::process::ExitCode;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     rustls::crypto::ring::default_provider().install_default().expect("no provider was installed before main");
-    cli::run(cli::Cli::parse()).await
+    let cli = cli::Cli::parse();
+    // Each worker thread may reserve 64 MB of address space, which is what an extraction process has little of.
+    let mut runtime = match cli.command {
+        cli::Command::Extract(_) => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    runtime.enable_all().build().expect("the operating system has threads and a poll queue").block_on(cli::run(cli))
 }
