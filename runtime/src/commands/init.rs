@@ -21,10 +21,17 @@ pub(crate) async fn run(args: InitArgs, global: &Global) -> anyhow::Result<ExitC
     let file = write(&args.folder)?;
     if !global.quiet {
         println!("wrote {}: it says what `groundwork up` does without it.", file.display());
-        println!("next: change it, check it with `groundwork validate -f {}`,", file.display());
-        println!("      then run `groundwork up {}`.", args.folder.display());
+        println!("next: change it, check it with `groundwork validate -f {}`,", quoted(&file));
+        println!("      then run `groundwork up {}`.", quoted(&args.folder));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The path as a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |one: char| one.is_alphanumeric() || "/._-+".contains(one);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Writes the manifests; never over something that is there.
@@ -49,7 +56,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
 
-    use super::write;
+    use super::{quoted, write};
     use crate::manifests::{CompileOptions, load};
 
     #[test]
@@ -65,6 +72,12 @@ mod tests {
             let compiled = load(&[file]).unwrap().compile(&options).unwrap();
             assert_eq!(compiled, default_for_folder(&folder.canonicalize().unwrap()), "{name}");
         }
+    }
+
+    #[test]
+    fn printed_commands_can_be_pasted() {
+        assert_eq!(quoted(Path::new("./docs/手册")), "./docs/手册");
+        assert_eq!(quoted(Path::new("My Docs/it's")), r"'My Docs/it'\''s'");
     }
 
     #[test]

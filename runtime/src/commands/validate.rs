@@ -24,7 +24,8 @@ struct Report {
     /// Documents of other API groups, which were not checked.
     passed_over: usize,
     errors: Vec<ManifestError>,
-    /// References that name nothing in the checked files; a cluster may hold the rest.
+    /// References that name nothing in the checked files; a cluster may hold the rest. None while there are errors:
+    /// what is named may be among them.
     warnings: Vec<ManifestError>,
 }
 
@@ -48,12 +49,8 @@ fn check(paths: &[PathBuf]) -> Report {
     if manifests.is_empty() && errors.is_empty() {
         errors.push(ManifestError::general("no manifest was found: name a file or a folder that holds one"));
     }
-    Report {
-        valid: manifests.count(),
-        passed_over: manifests.foreign(),
-        warnings: manifests.unresolved_references(),
-        errors,
-    }
+    let warnings = if errors.is_empty() { manifests.unresolved_references() } else { Vec::new() };
+    Report { valid: manifests.count(), passed_over: manifests.foreign(), errors, warnings }
 }
 
 fn print(report: &Report, quiet: bool) {
@@ -65,8 +62,13 @@ fn print(report: &Report, quiet: bool) {
             0 => String::new(),
             count => format!(", {count} of other API groups passed over"),
         };
-        println!("{valid} valid, {} errors, {} warnings{others}", errors.len(), warnings.len());
+        let (errors, warnings) = (counted(errors.len(), "error"), counted(warnings.len(), "warning"));
+        println!("{valid} valid, {errors}, {warnings}{others}");
     }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 #[cfg(test)]
