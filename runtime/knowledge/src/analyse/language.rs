@@ -2,10 +2,13 @@
 
 use groundwork_config::Language;
 use rust_stemmers::{Algorithm, Stemmer};
+use std::cell::RefCell;
 
 /// How the words of one language fold.
 pub(super) struct Rules {
     stemmer: Stemmer,
+    /// Number of the language, from 1.
+    algorithm: usize,
     stop_words: &'static [&'static str],
     /// Whether the stemmer reads Cyrillic instead of Latin letters.
     cyrillic: bool,
@@ -31,6 +34,7 @@ impl Rules {
         };
         Self {
             stemmer: Stemmer::create(algorithm),
+            algorithm: language as usize + 1,
             stop_words,
             cyrillic: language == Language::Russian,
             apostrophes: language == Language::English,
@@ -52,11 +56,44 @@ impl Rules {
         if !readable || word.len() < 3 {
             return word;
         }
-        match self.stemmer.stem(&word) {
-            std::borrow::Cow::Borrowed(stem) if stem.len() == word.len() => word,
-            stem => stem.into_owned(),
-        }
+        remembered(self.algorithm, word, |word| self.stemmer.stem(word).into_owned())
     }
+}
+
+/// Remembered stems of a thread, a place for each hash. Stemming costs ten times what all else of a word does, and the
+/// words of a text repeat.
+const REMEMBERED: usize = 1 << 13;
+
+#[derive(Clone, Default)]
+struct Stem {
+    algorithm: usize,
+    word: String,
+    stem: String,
+}
+
+thread_local! {
+    static STEMS: RefCell<Vec<Stem>> = RefCell::new(vec![Stem::default(); REMEMBERED]);
+}
+
+/// The stem of `word`, from memory or made now. Each memory is of one thread, and says nothing that `make` would not.
+fn remembered(algorithm: usize, word: String, make: impl FnOnce(&str) -> String) -> String {
+    STEMS.with_borrow_mut(|stems| {
+        let place = &mut stems[hash(word.as_bytes()) as usize % REMEMBERED];
+        if place.algorithm != algorithm || place.word != word {
+            place.algorithm = algorithm;
+            place.stem = make(&word);
+            place.word.clone_from(&word);
+        }
+        if place.stem == word { word } else { place.stem.clone() }
+    })
+}
+
+/// FNV-1a, whose upper half is folded in since places come from the lower.
+fn hash(bytes: &[u8]) -> u64 {
+    let hash = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    hash ^ (hash >> 32)
 }
 
 /// Lucene's `EnglishAnalyzer.ENGLISH_STOP_WORDS_SET`, commonest first.
