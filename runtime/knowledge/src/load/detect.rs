@@ -1,5 +1,6 @@
 //! What a file is, by its name and its first bytes.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::document::Format;
@@ -14,10 +15,21 @@ pub enum Detection {
 }
 
 /// Why a file or directory is left out of a listing. Displays as what is counted, in the plural.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SkipReason {
-    /// An ignore file or a glob of the source says so.
+    /// An ignore file says so.
     Ignored,
+    /// The source's `exclude` says so.
+    Excluded,
+    /// No glob of the source's `include` matches.
+    NotIncluded,
+    /// The name starts with a dot.
+    Hidden,
+    /// Temporary file of an editor, an office program or a download.
+    Temporary,
+    /// A link that leads out of the source.
+    LinkOutside,
     /// Directory of a version control system.
     VersionControl,
     /// Directory of installed dependencies.
@@ -36,7 +48,7 @@ pub enum SkipReason {
     Manifest,
     /// Larger than [`super::MAX_FILE_BYTES`].
     TooLarge,
-    /// Neither file nor directory, or a link that leads back.
+    /// Neither file nor directory: a pipe, a socket, a device.
     NotAFile,
 }
 
@@ -44,6 +56,11 @@ impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Ignored => "ignored by rule",
+            Self::Excluded => "excluded",
+            Self::NotIncluded => "not included",
+            Self::Hidden => "hidden",
+            Self::Temporary => "temporary files",
+            Self::LinkOutside => "links out of the folder",
             Self::VersionControl => "version control folders",
             Self::Dependencies => "dependency folders",
             Self::BuildOutput => "build folders",
