@@ -1,4 +1,12 @@
-//! Harness of the system tests.
+//! Harness of the system tests: the built program, a browser, public data sets, and how a test says that it cannot run
+//! here.
 
+mod browser;
 pub mod datasets;
+mod groundwork;
+mod process;
 pub mod skip;
+
+pub use browser::{Browser, View};
+pub use groundwork::{Groundwork, binary};
+pub use process::Process;
