@@ -47,10 +47,10 @@ impl<'a> Limiter<'a> {
     /// Reads what begins at the `<` at `start`; gives back where to go on.
     fn tag(&mut self, start: usize) -> usize {
         let rest = &self.html[start..];
-        if rest.starts_with("<!--") {
-            return rest[4..].find("-->").map_or(self.html.len(), |end| start + 4 + end + 3);
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            return comment.find("-->").map_or(self.html.len(), |end| start + 4 + end + 3);
         }
-        let (closes, after) = if rest.starts_with("</") { (true, &rest[2..]) } else { (false, &rest[1..]) };
+        let (closes, after) = rest.strip_prefix("</").map_or((false, &rest[1..]), |after| (true, after));
         if !after.starts_with(|c: char| c.is_ascii_alphabetic()) {
             return start + 1;
         }

@@ -52,7 +52,8 @@ fn options() -> ConversionOptions {
         detect_headings: true,
         extract_tables: true,
         include_images: false,
-        strip_running_headers_footers: true,
+        // Looking for lines that repeat reads all pages again for each page: 30 times the work at 36 pages.
+        strip_running_headers_footers: false,
         expand_ligatures: true,
         include_artifacts: false,
         ..ConversionOptions::default()
@@ -79,30 +80,63 @@ fn push_page(extracted: &mut Extracted, page: usize, markdown: &str) {
     extracted.markdown.push_str(&text);
 }
 
-/// LF line ends, no control characters, no white space at line ends, at most one empty line, no emphasis marks.
+/// LF line ends, no control characters, no white space at line ends, at most one empty line, no emphasis marks, no link
+/// targets; a sentence that the converter cut into paragraphs at the page's line ends is one again.
 fn tidy(markdown: &str) -> String {
     let mut text = String::with_capacity(markdown.len());
-    let mut empty_lines = 0;
+    let mut is_apart = false;
     for line in markdown.replace("\r\n", "\n").replace('\r', "\n").lines() {
         let line: String = line.chars().filter(|c| *c == '\t' || !c.is_control()).collect();
-        let line = without_emphasis(line.trim_end());
+        let line = without_targets(&without_emphasis(line.trim_end()));
         if line.is_empty() {
-            empty_lines += 1;
+            is_apart = true;
             continue;
         }
-        if empty_lines > 0 && !text.is_empty() {
+        let before = text.trim_end().lines().next_back().unwrap_or_default();
+        if is_apart && continues(before, &line) {
+            text.truncate(text.trim_end().len());
+            text.push(' ');
+        } else if is_apart && !text.is_empty() {
             text.push('\n');
         }
-        empty_lines = 0;
+        is_apart = false;
         text.push_str(&line);
         text.push('\n');
     }
     text
 }
 
+/// Whether a paragraph goes on with this line: it has not ended its sentence, and the line begins in lower case.
+fn continues(before: &str, line: &str) -> bool {
+    let is_text = !before.is_empty() && !before.starts_with(['#', '|', '>', '`']);
+    is_text && !before.ends_with(['.', '!', '?', ':', ';', '|']) && line.starts_with(char::is_lowercase)
+}
+
 /// Takes out pairs of `**`, which the converter sets around bold words.
 fn without_emphasis(line: &str) -> String {
     if line.matches("**").count().is_multiple_of(2) { line.replace("**", "") } else { line.to_owned() }
+}
+
+/// Replaces `[text](target)`, which the converter makes of link annotations, by its text.
+fn without_targets(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("](") {
+        let is_target = ["http://", "https://", "mailto:"].iter().any(|scheme| after.starts_with(scheme));
+        match (before.rfind('['), after.split_once(')')) {
+            (Some(open), Some((_, behind))) if is_target => {
+                text.push_str(&before[..open]);
+                text.push_str(&before[open + 1..]);
+                rest = behind;
+            }
+            _ => {
+                text.push_str(before);
+                text.push_str("](");
+                rest = after;
+            }
+        }
+    }
+    text + rest
 }
 
 /// The title in the document's information dictionary.

@@ -1,6 +1,6 @@
 use std::fmt::Write;
 
-use super::{extract, text_string, tidy};
+use super::{extract, text_string, tidy, without_targets};
 use crate::Begins;
 
 /// A PDF of numbered objects (from 1; the first is the catalogue), with its cross-reference table. Text stays ASCII.
@@ -134,7 +134,31 @@ fn bad_files_say_why() {
 
 #[test]
 fn markdown_of_a_page_is_tidied() {
-    assert_eq!(tidy("\r\n**Bold** and \u{2}plain  \n\n\n\nnext\r2 ** 3\n"), "Bold and plain\n\nnext\n2 ** 3\n");
+    assert_eq!(tidy("\r\n**Bold** and \u{2}plain  \n\n\n\nNext\r2 ** 3\n"), "Bold and plain\n\nNext\n2 ** 3\n");
+}
+
+#[test]
+fn sentences_that_were_cut_at_line_ends_are_whole() {
+    for (markdown, expected) in [
+        ("away from\n\ntrees, drains.\n\nNext", "away from trees, drains.\n\nNext\n"),
+        ("# Heading\n\nand text", "# Heading\n\nand text\n"),
+        ("| a | b |\n\nlower", "| a | b |\n\nlower\n"),
+        ("A list:\n\n- item\n\ngoes on", "A list:\n\n- item goes on\n"),
+        ("Ends.\n\nlower", "Ends.\n\nlower\n"),
+    ] {
+        assert_eq!(tidy(markdown), expected);
+    }
+}
+
+#[test]
+fn link_targets_go() {
+    for (line, expected) in [
+        ("see [the site](https://example.com/a) or [mail](mailto:a@example.com).", "see the site or mail."),
+        ("a[i](j) and [1](see below)", "a[i](j) and [1](see below)"),
+        ("](http://x", "](http://x"),
+    ] {
+        assert_eq!(without_targets(line), expected);
+    }
 }
 
 #[test]
