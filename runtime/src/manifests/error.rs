@@ -65,8 +65,3 @@ impl fmt::Display for ManifestError {
         if self.fix.is_empty() { Ok(()) } else { write!(f, ": {}", self.fix) }
     }
 }
-
-/// Several mistakes as one text, one a line.
-pub(crate) fn lines(errors: &[ManifestError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}

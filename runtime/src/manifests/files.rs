@@ -20,8 +20,6 @@ pub(crate) enum Input {
 pub(crate) struct Text {
     /// For messages.
     pub(crate) name: String,
-    /// None for standard input.
-    pub(crate) path: Option<PathBuf>,
     pub(crate) content: String,
     /// Named by the user, not found in a folder: then it must hold a manifest.
     pub(crate) asked_for: bool,
@@ -60,13 +58,13 @@ pub(crate) fn texts(inputs: &[Input], errors: &mut Vec<ManifestError>) -> Vec<Te
 fn stdin() -> Result<Text, ManifestError> {
     let mut content = String::new();
     std::io::stdin().read_to_string(&mut content).map_err(|error| unreadable("-", &error))?;
-    Ok(Text { name: "-".to_owned(), path: None, content, asked_for: true })
+    Ok(Text { name: "-".to_owned(), content, asked_for: true })
 }
 
 fn file(path: &Path) -> Result<Text, ManifestError> {
     let name = path.display().to_string();
     let content = std::fs::read_to_string(path).map_err(|error| unreadable(&name, &error))?;
-    Ok(Text { name, path: Some(path.to_owned()), content, asked_for: true })
+    Ok(Text { name, content, asked_for: true })
 }
 
 /// The manifests below a folder, walked like git does. Other YAML files are ordinary documents.

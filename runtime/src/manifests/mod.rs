@@ -29,7 +29,6 @@ use document::Document;
 pub(crate) struct Manifests {
     objects: Objects,
     documents: Vec<Document>,
-    files: Vec<PathBuf>,
     foreign: usize,
 }
 
@@ -85,10 +84,8 @@ impl Reading {
             }
             ours += 1;
         }
-        match (ours, text.asked_for) {
-            (0, true) => self.errors.push(ManifestError::without_manifest(&text.name)),
-            (0, false) => {}
-            _ => self.manifests.files.extend(text.path.clone()),
+        if ours == 0 && text.asked_for {
+            self.errors.push(ManifestError::without_manifest(&text.name));
         }
     }
 
@@ -115,11 +112,6 @@ impl Manifests {
     /// How many objects there are.
     pub(crate) fn count(&self) -> usize {
         self.documents.len()
-    }
-
-    /// The files that hold manifests; they are no documents.
-    pub(crate) fn files(&self) -> &[PathBuf] {
-        &self.files
     }
 
     /// Documents of other API groups that were passed over.

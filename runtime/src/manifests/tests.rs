@@ -12,7 +12,7 @@ pub(super) fn full() -> Vec<Value> {
 pub(super) fn reading(text: &str) -> Reading {
     let mut reading = Reading::default();
     let content = text.to_owned();
-    reading.take(&files::Text { name: "test.yaml".into(), path: None, content, asked_for: true });
+    reading.take(&files::Text { name: "test.yaml".into(), content, asked_for: true });
     reading
 }
 
@@ -197,8 +197,7 @@ fn only_our_groups_yaml_files_are_manifests() {
     write("deep/groundwork.yaml", GOOD);
     let found = find_manifests(folder.path()).unwrap();
     assert_eq!(found, [folder.path().join("groundwork.yaml"), folder.path().join("quoted.yml")]);
-    let loaded = load(&[folder.path().join("groundwork.yaml")]).unwrap();
-    assert_eq!(loaded.files(), [folder.path().join("groundwork.yaml")]);
+    assert_eq!(load(&found[..1]).unwrap().count(), 1);
     let all = load(&[folder.path().to_owned()]).unwrap_err();
     assert_eq!(
         all.iter().map(|error| error.problem.as_str()).collect::<Vec<_>>(),
@@ -280,7 +279,7 @@ fn the_choice_of_a_pipeline_is_an_error_of_the_whole_set() {
 #[test]
 fn every_example_is_right_and_survives_its_own_yaml() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("examples");
-    let manifests = load(&[examples]).unwrap_or_else(|errors| panic!("{}", error::lines(&errors)));
+    let manifests = load(&[examples]).unwrap_or_else(|errors| panic!("{errors:#?}"));
     assert!(manifests.count() >= 2, "there are examples");
     assert_eq!(manifests.unresolved_references(), []);
     for document in &manifests.documents {
