@@ -1,7 +1,7 @@
 //! Where parents lie in the original.
 
 use super::Parent;
-use crate::document::{Begins, Format, Locator, Mark, NormalisedDocument};
+use crate::document::{Begins, Locator, Mark, NormalisedDocument};
 
 /// Fills in the locators. `rows` are the starts of a table file's records.
 pub(super) fn locate(document: &NormalisedDocument, rows: Option<&[usize]>, parents: &mut [Parent]) {
@@ -50,48 +50,43 @@ fn row(rows: &[usize], offset: usize) -> u32 {
 
 fn marked(document: &NormalisedDocument, first: usize, last: usize) -> Option<Locator> {
     let before = |offset: usize| document.marks.partition_point(|mark| mark.offset <= offset).saturating_sub(1);
-    let from = document.marks.get(before(first))?;
-    let to = document.marks.get(before(last))?;
-    match (&from.begins, &to.begins) {
+    let (mut from, to) = (before(first), before(last));
+    // A sheet's name stands before the mark of its first row.
+    let heading = document.body[first..].starts_with('#') && document.marks.get(from)?.offset < first;
+    if from < to && heading && sheet_of(&document.marks, from).is_some() {
+        from += 1;
+    }
+    match (&document.marks.get(from)?.begins, &document.marks.get(to)?.begins) {
         (Begins::Page(first), Begins::Page(last)) => Some(Locator::Pages { first: *first, last: *last }),
-        (Begins::Row { sheet, row }, _) => {
-            let end = document.marks[..=before(last)].iter().rev().find(|mark| is_of(mark, sheet)).unwrap_or(from);
+        (Begins::Row { sheet, .. }, _) => {
+            let end = (from..=to).rev().find(|index| sheet_of(&document.marks, *index) == Some(sheet)).unwrap_or(from);
             Some(Locator::Rows {
                 sheet: Some(sheet.clone()),
-                first: row + table_lines(document, from, first),
-                last: row_of(end)? + table_lines(document, end, last),
+                first: row_at(document, from, first)?,
+                last: row_at(document, end, last)?,
             })
         }
         _ => None,
     }
 }
 
-fn is_of(mark: &Mark, name: &str) -> bool {
-    matches!(&mark.begins, Begins::Row { sheet, .. } if sheet == name)
-}
-
-fn row_of(mark: &Mark) -> Option<u32> {
-    match mark.begins {
-        Begins::Row { row, .. } => Some(row),
+fn sheet_of(marks: &[Mark], index: usize) -> Option<&String> {
+    match &marks.get(index)?.begins {
+        Begins::Row { sheet, .. } => Some(sheet),
         Begins::Page(_) => None,
     }
 }
 
-/// Rows between a mark and an offset of its table, where only the sheet's first row has a mark: one a line, without
-/// the line under the header.
-fn table_lines(document: &NormalisedDocument, mark: &Mark, offset: usize) -> u32 {
-    let sheets_marked =
-        document.marks.iter().filter(|other| other.begins == mark.begins || same_sheet(other, mark)).take(2);
-    if document.format != Format::Xlsx || sheets_marked.count() > 1 || offset <= mark.offset {
-        return 0;
+/// The row at an offset behind the mark. Where only a sheet's first row has a mark, each line after it is a row but
+/// the one under the header.
+fn row_at(document: &NormalisedDocument, index: usize, offset: usize) -> Option<u32> {
+    let mark = &document.marks[index];
+    let Begins::Row { row, sheet } = &mark.begins else { return None };
+    let neighbours = [index.checked_sub(1), Some(index + 1)].into_iter().flatten();
+    if neighbours.into_iter().any(|other| sheet_of(&document.marks, other) == Some(sheet)) || offset <= mark.offset {
+        return Some(*row);
     }
     let text = &document.body[mark.offset..document.body.floor_char_boundary(offset)];
-    line_ends(text).saturating_sub(u32::from(text.contains("\n| -") || text.contains("\n|-")))
-}
-
-fn same_sheet(one: &Mark, other: &Mark) -> bool {
-    match (&one.begins, &other.begins) {
-        (Begins::Row { sheet: one, .. }, Begins::Row { sheet: other, .. }) => one == other,
-        _ => false,
-    }
+    let under_header = text.contains("\n| -") || text.contains("\n|-");
+    Some(row + line_ends(text).saturating_sub(u32::from(under_header)))
 }

@@ -157,6 +157,30 @@ fn pages_come_from_marks() {
 }
 
 #[test]
+fn sheets_and_rows_come_from_marks() {
+    let body = "## Prices\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\n## Stock\n\n| c |\n| --- |\n| 5 |\n";
+    let row = |text: &str, sheet: &str, row| Mark {
+        offset: body.find(text).unwrap(),
+        begins: Begins::Row { sheet: sheet.to_owned(), row },
+    };
+    let rows = |sheet: &str, first, last| Locator::Rows { sheet: Some(sheet.to_owned()), first, last };
+    let every = vec![
+        row("| a", "Prices", 1),
+        row("| 1", "Prices", 2),
+        row("| 3", "Prices", 3),
+        row("| c", "Stock", 1),
+        row("| 5", "Stock", 2),
+    ];
+    let first = vec![row("| a", "Prices", 1), row("| c", "Stock", 1)];
+    for marks in [every, first] {
+        let workbook = NormalisedDocument { marks, ..document(Format::Xlsx, body) };
+        let chunked = sizes(600, 100, 20).chunk("a.xlsx", &workbook);
+        let locators: Vec<_> = chunked.parents.iter().map(|parent| parent.locator.clone()).collect();
+        assert_eq!(locators, [rows("Prices", 1, 3), rows("Stock", 1, 2)]);
+    }
+}
+
+#[test]
 fn the_whole_document_is_one_chunk_where_asked() {
     let chunking = Chunking { strategy: ChunkingStrategy::Whole, ..Chunking::default() };
     let body = "# A\n\ntext\n\n# B\n\nmore\n";
