@@ -24,7 +24,10 @@ struct Question {
 }
 
 fn example() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the harness lies in the workspace").join("examples/quickstart")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the harness lies in the workspace")
+        .join("examples/quickstart")
 }
 
 fn read() -> Questions {

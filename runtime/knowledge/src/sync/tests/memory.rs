@@ -234,7 +234,7 @@ impl Reader for Handle {
         Ok(Vec::new())
     }
 
-    async fn parents(&self, _: &[ParentKey]) -> Result<Vec<ParentText>, StoreError> {
+    async fn parents(&self, _: &[ParentKey]) -> Result<Vec<Arc<ParentText>>, StoreError> {
         Ok(Vec::new())
     }
 

@@ -1,0 +1,313 @@
+//! Writing documents, their text and what is known of their files.
+
+use sha2::{Digest, Sha256};
+use sqlx::Row as _;
+use std::collections::HashMap;
+
+use super::database::{Write, engine};
+use super::rows::{self, json};
+use crate::chunk::{Parent, indexed_text};
+use crate::identity::{ChunkId, DocumentId, TextHash};
+use crate::store::{DocumentFailure, DocumentWrite, FileStamp, ManifestEntry, StoreError};
+
+/// A document ready to be written: hashes computed, spans checked.
+pub(super) struct Prepared {
+    write: DocumentWrite,
+    /// One JSON array a chunk: parent, ordinal, id, first, last, context, text hash.
+    chunks: String,
+    chunk_count: usize,
+    written: [u8; 32],
+}
+
+type ChunkRow<'a> = (usize, usize, String, usize, usize, &'a str, String);
+
+/// Computes ids and hashes.
+pub(super) fn prepare(write: DocumentWrite) -> Result<Prepared, StoreError> {
+    let mut occurrences: HashMap<&str, u32> = HashMap::new();
+    let mut chunks: Vec<ChunkRow<'_>> = Vec::new();
+    for (parent_ordinal, parent) in write.chunked.parents.iter().enumerate() {
+        for chunk in &parent.chunks {
+            let inside = parent.span.start <= chunk.span.start && chunk.span.end <= parent.span.end;
+            let text = write.document.body.get(chunk.span.clone()).filter(|_| inside);
+            let text = text.ok_or_else(|| engine("write documents", "a chunk lies outside its parent"))?;
+            let occurrence = occurrences.entry(text).or_default();
+            let id = ChunkId::new(write.id, text, *occurrence);
+            *occurrence += 1;
+            let (first, last) = (chunk.span.start - parent.span.start, chunk.span.end - parent.span.start);
+            let hash = TextHash::of(&indexed_text(&chunk.context, text)).to_string();
+            chunks.push((parent_ordinal, chunks.len(), id.0.simple().to_string(), first, last, &chunk.context, hash));
+        }
+    }
+    let (rows, chunk_count) = (json(&chunks), chunks.len());
+    let written = fingerprint(&write, &rows);
+    Ok(Prepared { write, chunks: rows, chunk_count, written })
+}
+
+/// Hash of everything that is stored of a document except its file: an equal one need not be written again.
+fn fingerprint(write: &DocumentWrite, chunks: &str) -> [u8; 32] {
+    let parent = |parent: &Parent| json(&(&parent.span, &parent.heading_path, &parent.locator, parent.tokens));
+    let mut hash = Sha256::new();
+    hash.update(json(&(&write.chunked.title, write.document.format, &write.document.metadata)));
+    write.chunked.parents.iter().for_each(|each| hash.update(parent(each)));
+    hash.update(&write.document.body);
+    hash.update(chunks);
+    hash.finalize().into()
+}
+
+/// Where and when a document is written.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) revision: i64,
+    pub(super) generation: i64,
+    pub(super) sync_started_ns: i64,
+    /// State in which new chunks begin: pending, or never where the contract has no embedder.
+    pub(super) vector_state: i64,
+}
+
+/// Writes one document; an unchanged one gets its stamp only.
+pub(super) async fn write_document(write: &mut Write, to: Target, new: &Prepared) -> Result<(), sqlx::Error> {
+    let known: Option<(i64, Option<Vec<u8>>)> =
+        sqlx::query_as("SELECT key, written FROM document WHERE revision = ? AND id = ?")
+            .bind(to.revision)
+            .bind(new.write.id.0.as_bytes().as_slice())
+            .fetch_optional(&mut **write)
+            .await?;
+    if let Some((key, Some(written))) = &known
+        && *written == new.written
+    {
+        return refresh(write, to, *key, new).await;
+    }
+    let old = match known {
+        Some((key, _)) => clear_text(write, to, key).await?,
+        None => String::from("[]"),
+    };
+    let key = upsert(write, to, new).await?;
+    insert_text(write, to, key, new).await?;
+    drop_unused_vectors(write, &old).await
+}
+
+async fn refresh(write: &mut Write, to: Target, key: i64, new: &Prepared) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE document SET stamp = ?2, content = ?3, synced_at = ?4, failure = NULL, \
+         generation = CASE WHEN failure IS NULL THEN generation ELSE ?5 END WHERE key = ?1",
+    )
+    .bind(key)
+    .bind(new.write.stamp.as_ref().map(json))
+    .bind(new.write.content.0.as_slice())
+    .bind(to.sync_started_ns)
+    .bind(to.generation)
+    .execute(&mut **write)
+    .await?;
+    Ok(())
+}
+
+/// Removes a document's text; its chunks become tombstones. Gives the hashes of their texts as JSON.
+async fn clear_text(write: &mut Write, to: Target, key: i64) -> Result<String, sqlx::Error> {
+    let hashes = text_hashes(write, key).await?;
+    sqlx::query(
+        "INSERT OR REPLACE INTO tombstone (document, chunk, generation) \
+         SELECT document, id, ?2 FROM chunk WHERE document = ?1",
+    )
+    .bind(key)
+    .bind(to.generation)
+    .execute(&mut **write)
+    .await?;
+    sqlx::query("DELETE FROM parent WHERE document = ?").bind(key).execute(&mut **write).await?;
+    Ok(hashes)
+}
+
+async fn text_hashes(write: &mut Write, document: i64) -> Result<String, sqlx::Error> {
+    sqlx::query_scalar("SELECT json_group_array(DISTINCT hex(text_hash)) FROM chunk WHERE document = ?")
+        .bind(document)
+        .fetch_one(&mut **write)
+        .await
+}
+
+async fn upsert(write: &mut Write, to: Target, new: &Prepared) -> Result<i64, sqlx::Error> {
+    let document = &new.write.document;
+    sqlx::query_scalar(
+        "INSERT INTO document (revision, id, source, path, version, title, format, date, tags, bytes, chunks, stamp, \
+         content, written, synced_at, generation, text_generation) \
+         VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?15) \
+         ON CONFLICT (revision, id) DO UPDATE SET source = ?3, path = ?4, version = version + 1, title = ?5, \
+         format = ?6, date = ?7, tags = ?8, bytes = ?9, chunks = ?10, stamp = ?11, content = ?12, written = ?13, \
+         synced_at = ?14, generation = ?15, text_generation = ?15, failure = NULL RETURNING key",
+    )
+    .bind(to.revision)
+    .bind(new.write.id.0.as_bytes().as_slice())
+    .bind(&new.write.source)
+    .bind(&new.write.path)
+    .bind(&new.write.chunked.title)
+    .bind(json(&document.format))
+    .bind(document.metadata.date.map(|date| date.to_string()))
+    .bind(json(&document.metadata.tags))
+    .bind(document.body.len() as i64)
+    .bind(new.chunk_count as i64)
+    .bind(new.write.stamp.as_ref().map(json))
+    .bind(new.write.content.0.as_slice())
+    .bind(new.written.as_slice())
+    .bind(to.sync_started_ns)
+    .bind(to.generation)
+    .fetch_one(&mut **write)
+    .await
+}
+
+async fn insert_text(write: &mut Write, to: Target, key: i64, new: &Prepared) -> Result<(), sqlx::Error> {
+    for (ordinal, parent) in new.write.chunked.parents.iter().enumerate() {
+        sqlx::query(
+            "INSERT INTO parent (document, ordinal, offset, tokens, heading_path, locator, text) \
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(key)
+        .bind(ordinal as i64)
+        .bind(parent.span.start as i64)
+        .bind(parent.tokens)
+        .bind(json(&parent.heading_path))
+        .bind(json(&parent.locator))
+        .bind(new.write.document.body.get(parent.span.clone()).unwrap_or_default())
+        .execute(&mut **write)
+        .await?;
+    }
+    sqlx::query(
+        "INSERT INTO chunk (revision, document, modified, vector_state, parent, ordinal, id, first, last, context, \
+         text_hash) SELECT ?1, ?2, ?3, ?4, value ->> 0, value ->> 1, unhex(value ->> 2), value ->> 3, value ->> 4, \
+         value ->> 5, unhex(value ->> 6) FROM json_each(?5)",
+    )
+    .bind(to.revision)
+    .bind(key)
+    .bind(new.write.stamp.as_ref().map_or(0, |stamp| stamp.mtime_ns))
+    .bind(to.vector_state)
+    .bind(&new.chunks)
+    .execute(&mut **write)
+    .await?;
+    sqlx::query("DELETE FROM tombstone WHERE document = ?1 AND chunk IN (SELECT id FROM chunk WHERE document = ?1)")
+        .bind(key)
+        .execute(&mut **write)
+        .await?;
+    Ok(())
+}
+
+/// Removes vectors of texts that no chunk of any revision has any more. `hashes` is a JSON list.
+async fn drop_unused_vectors(write: &mut Write, hashes: &str) -> Result<(), sqlx::Error> {
+    if hashes == "[]" {
+        return Ok(());
+    }
+    sqlx::query(
+        "DELETE FROM vector WHERE text_hash IN (SELECT unhex(value) FROM json_each(?)) \
+         AND NOT EXISTS (SELECT 1 FROM chunk c WHERE c.text_hash = vector.text_hash)",
+    )
+    .bind(hashes)
+    .execute(&mut **write)
+    .await?;
+    Ok(())
+}
+
+/// Removes a document. Gives whether it was there.
+pub(super) async fn delete_document(
+    write: &mut Write,
+    (revision, generation): (i64, i64),
+    id: DocumentId,
+) -> Result<bool, sqlx::Error> {
+    let key: Option<i64> = sqlx::query_scalar("SELECT key FROM document WHERE revision = ? AND id = ?")
+        .bind(revision)
+        .bind(id.0.as_bytes().as_slice())
+        .fetch_optional(&mut **write)
+        .await?;
+    let Some(key) = key else { return Ok(false) };
+    let hashes = text_hashes(write, key).await?;
+    sqlx::query("DELETE FROM document WHERE key = ?").bind(key).execute(&mut **write).await?;
+    sqlx::query("INSERT INTO deletion (revision, document, generation) VALUES (?, ?, ?)")
+        .bind(revision)
+        .bind(key)
+        .bind(generation)
+        .execute(&mut **write)
+        .await?;
+    drop_unused_vectors(write, &hashes).await?;
+    Ok(true)
+}
+
+/// Removes a revision with all that only it uses. A revision that has no embedder yet may still take any stored vector.
+pub(super) async fn delete_revision(write: &mut Write, hash: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM revision WHERE hash = ? AND state = 'retired'").bind(hash).execute(&mut **write).await?;
+    sqlx::query("DELETE FROM vector WHERE NOT EXISTS (SELECT 1 FROM chunk c WHERE c.text_hash = vector.text_hash)")
+        .execute(&mut **write)
+        .await?;
+    sqlx::query("DELETE FROM embedder WHERE NOT EXISTS (SELECT 1 FROM revision r WHERE r.embedder = embedder.key)")
+        .execute(&mut **write)
+        .await?;
+    Ok(())
+}
+
+/// Records stamps of files whose bytes are unchanged.
+pub(super) async fn touch(
+    write: &mut Write,
+    revision: i64,
+    sync_started_ns: i64,
+    stamps: &[(DocumentId, FileStamp)],
+) -> Result<(), sqlx::Error> {
+    let stamps: Vec<(String, String)> =
+        stamps.iter().map(|(id, stamp)| (id.0.simple().to_string(), json(stamp))).collect();
+    sqlx::query(
+        "UPDATE document SET stamp = j.value ->> 1, synced_at = ?1 FROM json_each(?2) j \
+         WHERE document.revision = ?3 AND document.id = unhex(j.value ->> 0)",
+    )
+    .bind(sync_started_ns)
+    .bind(json(&stamps))
+    .bind(revision)
+    .execute(&mut **write)
+    .await?;
+    Ok(())
+}
+
+/// Records a failure; a good version stays.
+pub(super) async fn record_failure(
+    write: &mut Write,
+    to: Target,
+    failure: &DocumentFailure,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO document (revision, id, source, path, version, title, stamp, content, synced_at, failure, \
+         generation) VALUES (?1, ?2, ?3, ?4, 0, ?4, ?5, ?6, ?7, ?8, ?9) \
+         ON CONFLICT (revision, id) DO UPDATE SET stamp = ?5, content = ?6, synced_at = ?7, failure = ?8, \
+         generation = ?9",
+    )
+    .bind(to.revision)
+    .bind(failure.id.0.as_bytes().as_slice())
+    .bind(&failure.source)
+    .bind(&failure.path)
+    .bind(failure.stamp.as_ref().map(json))
+    .bind(failure.content.0.as_slice())
+    .bind(to.sync_started_ns)
+    .bind(&failure.reason)
+    .bind(to.generation)
+    .execute(&mut **write)
+    .await?;
+    Ok(())
+}
+
+/// Every document known, by source and path.
+pub(super) async fn manifest(
+    read: impl sqlx::SqliteExecutor<'_>,
+    revision: i64,
+) -> Result<Vec<ManifestEntry>, sqlx::Error> {
+    let found = sqlx::query(
+        "SELECT id, source, path, stamp, content, synced_at, version, failure FROM document WHERE revision = ? \
+         ORDER BY source, path",
+    )
+    .bind(revision)
+    .fetch_all(read)
+    .await?;
+    let entry = |row: &sqlx::sqlite::SqliteRow| {
+        Ok(ManifestEntry {
+            id: rows::document_id(row.get(0)),
+            source: row.get(1),
+            path: row.get(2),
+            stamp: row.get::<Option<&str>, _>(3).map(rows::parsed).transpose()?,
+            content: rows::text_hash(row.get(4)),
+            synced_at_ns: row.get(5),
+            version: row.get(6),
+            failure: row.get(7),
+        })
+    };
+    found.iter().map(entry).collect()
+}

@@ -1,0 +1,61 @@
+//! The handle that returns text and scores.
+
+use async_trait::async_trait;
+use groundwork_config::Contract;
+use std::sync::Arc;
+
+use super::{
+    ChunkHit, ChunkLookup, Counts, DocumentSummary, Filter, KeywordQuery, ParentKey, ParentText, StoreError,
+    TermStatistics,
+};
+use crate::identity::{ChunkId, DocumentId};
+
+/// The only handle that returns text or scores.
+#[async_trait]
+pub trait Reader: Send + Sync {
+    /// Identity of the revision read: stable over syncs, changed by a changed contract.
+    fn revision(&self) -> String;
+
+    /// The contract of that revision.
+    fn contract(&self) -> Arc<Contract>;
+
+    /// BM25 (k1 1.2, b 0.75) over the chunks' terms, best first, ties by chunk id.
+    async fn search_keywords(
+        &self,
+        query: &KeywordQuery,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Vec<ChunkHit>, StoreError>;
+
+    /// Exact cosine similarity, best first, ties by chunk id. `query` has length 1.
+    async fn search_vectors(&self, query: &[f32], filter: &Filter, limit: usize) -> Result<Vec<ChunkHit>, StoreError>;
+
+    /// Parents with text, in the order asked; those that vanished meanwhile are left out.
+    async fn parents(&self, keys: &[ParentKey]) -> Result<Vec<Arc<ParentText>>, StoreError>;
+
+    /// A chunk by id.
+    async fn chunk(&self, id: ChunkId) -> Result<ChunkLookup, StoreError>;
+
+    /// A document's summary.
+    async fn document(&self, id: DocumentId) -> Result<Option<DocumentSummary>, StoreError>;
+
+    /// A document's whole body: its parents joined.
+    async fn body(&self, id: DocumentId) -> Result<Option<String>, StoreError>;
+
+    /// Documents by source and path, after `after` (exclusive), at most `limit`.
+    async fn documents(
+        &self,
+        filter: &Filter,
+        after: Option<(String, String)>,
+        limit: usize,
+    ) -> Result<Vec<DocumentSummary>, StoreError>;
+
+    /// How many chunks have each term: words first, then identifiers, over everything that is indexed.
+    async fn term_statistics(&self, query: &KeywordQuery) -> Result<TermStatistics, StoreError>;
+
+    /// The indexed terms closest to `term` (edit distance at most 2, nearest first, then most frequent).
+    async fn similar_terms(&self, term: &str, limit: usize) -> Result<Vec<String>, StoreError>;
+
+    /// How far the revision is.
+    async fn counts(&self) -> Result<Counts, StoreError>;
+}
