@@ -19,9 +19,7 @@ mod serve;
 mod stream;
 
 pub(crate) use address::{BindError, bind};
-pub(crate) use app::Limits;
-pub(crate) use endpoints::readyz::{Dependency, Readiness};
-pub(crate) use serve::{serve, stop_signal};
+pub(crate) use serve::serve;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,6 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::http::app::{App, Ending, Limits};
@@ -46,13 +45,4 @@ async fn end(shutdown: CancellationToken, ending: Ending, drain: Duration) {
     tokio::time::sleep(drain).await;
     ending.cut.cancel();
     tokio::time::sleep(LAST_BYTES).await;
-}
-
-/// Ends when the process is asked to: SIGTERM, or Ctrl-C.
-pub(crate) async fn stop_signal() -> std::io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        result = tokio::signal::ctrl_c() => result,
-        _ = terminate.recv() => Ok(()),
-    }
 }
