@@ -55,7 +55,19 @@ impl Database {
 
     /// Begins a write without a lease: for what is not part of a sync.
     pub(super) async fn begin(&self, action: &'static str) -> Result<Write, StoreError> {
-        self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(self.failed(action))
+        match self.writer.begin_with("BEGIN IMMEDIATE").await {
+            Err(sqlx::Error::InvalidSavePointStatement) => {
+                self.renew_writer().await.map_err(self.failed(action))?;
+                self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(self.failed(action))
+            }
+            begun => begun.map_err(self.failed(action)),
+        }
+    }
+
+    /// SQLite ends a transaction by itself when the disk is full (sqlite.org/lang_transaction.html, "Response To Errors"),
+    /// while the connection goes on counting it as open and begins no other.
+    async fn renew_writer(&self) -> Result<(), sqlx::Error> {
+        self.writer.acquire().await?.close().await
     }
 
     /// Begins a write of a sync; refuses a lease that is not the newest.

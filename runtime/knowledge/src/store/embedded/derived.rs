@@ -338,7 +338,10 @@ impl Derived {
             .execute(&mut *write)
             .await
             .map_err(&failed)?;
-        database.commit(CATCH_UP, write).await
+        fail::fail_point!("store::forget_deletions::before");
+        database.commit(CATCH_UP, write).await?;
+        fail::fail_point!("store::forget_deletions::after");
+        Ok(())
     }
 
     /// Where the derived files lie.

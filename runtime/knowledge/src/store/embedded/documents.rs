@@ -232,9 +232,12 @@ pub(super) async fn delete_revision(write: &mut Write, hash: &str) -> Result<(),
     sqlx::query("DELETE FROM vector WHERE NOT EXISTS (SELECT 1 FROM chunk c WHERE c.text_hash = vector.text_hash)")
         .execute(&mut **write)
         .await?;
-    sqlx::query("DELETE FROM embedder WHERE NOT EXISTS (SELECT 1 FROM revision r WHERE r.embedder = embedder.key)")
-        .execute(&mut **write)
-        .await?;
+    sqlx::query(
+        "DELETE FROM embedder WHERE NOT EXISTS \
+         (SELECT 1 FROM revision r WHERE r.embedder = embedder.key OR r.embedder IS NULL)",
+    )
+    .execute(&mut **write)
+    .await?;
     Ok(())
 }
 

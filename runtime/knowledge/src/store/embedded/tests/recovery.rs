@@ -164,3 +164,25 @@ async fn a_retired_revision_goes_with_its_vectors_once_nobody_reads_it() {
         .unwrap();
     assert_eq!(left, (1, 1), "the vector of zinc is still needed");
 }
+
+#[tokio::test]
+async fn a_full_disk_is_named_and_writing_resumes_when_there_is_space() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await;
+    let writer = maintainer(&store).await;
+    writer.write_documents(1, vec![document("a.md", &["zinc"])]).await.unwrap();
+    writer.activate().await.unwrap();
+    let limit = async |statement: &'static str| {
+        let mut write = store.shared.database.begin("test").await.unwrap();
+        sqlx::query(statement).execute(&mut *write).await.unwrap();
+        store.shared.database.commit("test", write).await.unwrap();
+    };
+    limit("PRAGMA max_page_count = 100").await;
+    let large = "kiln ".repeat(200_000);
+    let error = writer.write_documents(2, vec![document("b.md", &[&large])]).await.unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    assert_eq!(count(&*reader(&store).await, "zinc").await, 1);
+    limit("PRAGMA max_page_count = 1000000").await;
+    writer.write_documents(2, vec![document("b.md", &[&large])]).await.unwrap();
+    assert_eq!(count(&*reader(&store).await, "kiln").await, 1);
+}
