@@ -1,4 +1,20 @@
 //! Embedders: text to vectors, behind one seam.
+//!
+//! [`HashingEmbedder`] needs no model and knows no language, [`CrateEncoder`] is the English encoder inside the
+//! binary, [`EndpointEmbedder`] asks an OpenAI-compatible server. [`embedder_for`] makes the one that a contract names.
+
+mod encoder;
+mod endpoint;
+mod factory;
+mod hashing;
+
+#[cfg(test)]
+mod contract_tests;
+
+pub use encoder::CrateEncoder;
+pub use endpoint::{EndpointEmbedder, EndpointEmbedding};
+pub use factory::{EmbedderError, embedder_for};
+pub use hashing::HashingEmbedder;
 
 use async_trait::async_trait;
 
@@ -60,4 +76,14 @@ pub enum EmbedError {
         /// What happened.
         reason: String,
     },
+}
+
+/// Scales to length 1; `None` for a vector that has no direction or is not finite.
+fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+    if !length.is_finite() || length == 0.0 {
+        return None;
+    }
+    vector.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+    Some(vector)
 }
