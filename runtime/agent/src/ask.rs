@@ -1,10 +1,19 @@
 //! One question, start to end.
 
+mod finish;
+
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::answer::{Answer, Sentence};
-use crate::model::ChatModel;
+use crate::missing::{missing, names_unknown_thing};
+use crate::model::{ChatModel, StepUsage, Usage};
 use crate::passage::{RetrieveError, Retriever};
+use crate::writer::Writer;
+use finish::Finish;
 
 /// Answers questions.
 pub struct Asker {
@@ -25,6 +34,12 @@ pub struct AskOptions {
     pub max_tokens: u32,
     /// Prices for the cost report.
     pub prices: Option<groundwork_config::Prices>,
+}
+
+impl Default for AskOptions {
+    fn default() -> Self {
+        Self { temperature: 0.0, max_tokens: 1024, prices: None }
+    }
 }
 
 /// What a streaming caller sees, in order: one `Retrieval`, any number of `Sentence` and `Repair`, one `Done`.
@@ -56,7 +71,30 @@ impl Asker {
         question: &str,
         observe: &mut (dyn FnMut(AskEvent) + Send),
     ) -> Result<Answer, RetrieveError> {
-        let _ = (question, observe);
-        unimplemented!()
+        let start = Instant::now();
+        let evidence = self.retriever.retrieve(question).await?;
+        let mut usage = Usage { steps: vec![StepUsage::without_model("retrieve", start.elapsed())] };
+        let (passages, documents_searched) = (evidence.passages.len(), evidence.documents_searched);
+        observe(AskEvent::Retrieval { passages, documents_searched });
+
+        let missing = missing(&evidence);
+        let finish = Finish { question, evidence: &evidence, retriever: &*self.retriever, missing: missing.as_deref() };
+        // A number that no document has may still be compared with others by a model; anything else named may not.
+        let unanswerable = passages == 0 || names_unknown_thing(&evidence);
+        let mut answer = match &self.model {
+            Some(model) if !unanswerable => {
+                let mut writer =
+                    Writer { model: &**model, options: &self.options, usage: &mut usage, observe: &mut *observe };
+                let outcome = writer.write(question, &evidence.passages).await;
+                finish.written(model.name(), outcome, observe)
+            }
+            _ => finish.quoted(observe),
+        };
+        if usage.total().estimated {
+            answer.notes.push("The model's server did not count tokens: tokens and cost are estimates.".into());
+        }
+        answer.usage = usage;
+        observe(AskEvent::Done(Box::new(answer.clone())));
+        Ok(answer)
     }
 }

@@ -6,12 +6,25 @@
 
 pub mod answer;
 pub mod ask;
+pub mod chat;
 pub mod citation;
+pub mod confidence;
 pub mod model;
 pub mod passage;
 pub mod quote;
+pub mod segment;
+
+mod missing;
+mod prompt;
+mod reply;
+mod terms;
+mod writer;
+
+#[cfg(test)]
+mod testing;
 
 pub use answer::{Answer, Band, Citation, CitationCheck, Sentence, StopReason};
 pub use ask::{AskEvent, AskOptions, Asker};
+pub use chat::OpenAiChat;
 pub use model::{ChatModel, ChatRequest, ChatResponse, ModelError, Usage};
 pub use passage::{Evidence, Passage, RetrieveError, Retriever};

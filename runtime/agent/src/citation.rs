@@ -1,1 +1,0 @@
-//! Checking quotes against their spans.

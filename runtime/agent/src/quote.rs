@@ -1,1 +1,0 @@
-//! The answerer without a model: chooses sentences of the documents.

@@ -1,0 +1,76 @@
+use crate::confidence::Signals;
+use crate::passage::{Passage, Retriever};
+use crate::terms::{QuestionTerms, ReadPassage, TermSet};
+
+/// Tokens in a window, and how far windows start apart.
+const WINDOW: usize = 40;
+const STEP: usize = 20;
+/// Passages whose windows count.
+const WINDOW_PASSAGES: usize = 3;
+/// Tokens of a passage between which two neighbours of the question still stand together.
+const TOGETHER: usize = 2;
+
+pub(super) fn signals(
+    question: &str,
+    passages: &[Passage],
+    read: &[ReadPassage],
+    terms: &QuestionTerms,
+    retriever: &dyn Retriever,
+) -> Signals {
+    let Some(first) = read.first() else { return Signals::default() };
+    let whole = first.heading.union(&first.body).copied().collect();
+    Signals {
+        passage: terms.coverage(&whole),
+        window: highest(read.iter().take(WINDOW_PASSAGES).map(|parts| window(parts, terms))),
+        pairs: pairs(question, read, terms, retriever),
+        lead: lead(passages),
+    }
+}
+
+fn highest(values: impl Iterator<Item = f32>) -> f32 {
+    values.fold(0.0, f32::max)
+}
+
+fn window(parts: &ReadPassage, terms: &QuestionTerms) -> f32 {
+    let starts = (0..parts.sequence.len().saturating_sub(STEP).max(1)).step_by(STEP);
+    highest(starts.map(|start| {
+        let end = parts.sequence.len().min(start + WINDOW);
+        terms.coverage(&parts.sequence[start..end].iter().flatten().copied().collect::<TermSet>())
+    }))
+}
+
+fn pairs(question: &str, read: &[ReadPassage], terms: &QuestionTerms, retriever: &dyn Retriever) -> f32 {
+    let asked: Vec<usize> = retriever.analyse(question).iter().filter_map(|(term, _)| terms.find(term)).collect();
+    let neighbours: Vec<(usize, usize)> =
+        asked.windows(2).map(|pair| (pair[0], pair[1])).filter(|(a, b)| a != b).collect();
+    let weight = |pair: &(usize, usize)| terms.weights[pair.0] + terms.weights[pair.1];
+    let mass: f32 = neighbours.iter().map(weight).sum();
+    if mass == 0.0 {
+        return 0.0;
+    }
+    highest(read.iter().map(|parts| {
+        let together = neighbours.iter().filter(|pair| stand_together(parts, **pair));
+        together.map(weight).sum::<f32>() / mass
+    }))
+}
+
+fn stand_together(parts: &ReadPassage, (first, second): (usize, usize)) -> bool {
+    let sequence = &parts.sequence;
+    let starts = sequence.iter().enumerate().filter(|(_, term)| **term == Some(first)).map(|(at, _)| at);
+    starts.into_iter().any(|at| sequence[at + 1..sequence.len().min(at + 1 + TOGETHER)].contains(&Some(second)))
+}
+
+/// Keyword scores where the arm ran, since fused scores are scaled by query.
+fn lead(passages: &[Passage]) -> f32 {
+    let keyword = |passage: &Passage| passage.arms.iter().find(|arm| arm.arm == "keyword").map(|arm| arm.score);
+    let mut scores: Vec<f32> = passages.iter().filter_map(keyword).collect();
+    if scores.is_empty() {
+        scores = passages.iter().map(|passage| passage.score).collect();
+    }
+    scores.sort_by(|a, b| b.total_cmp(a));
+    match scores[..] {
+        [only] if only > 0.0 => 1.0,
+        [first, second, ..] if first > 0.0 => ((first - second) / first).clamp(0.0, 1.0),
+        _ => 0.0,
+    }
+}
