@@ -5,9 +5,19 @@ use std::process::ExitCode;
 
 use crate::commands;
 
+const EXAMPLES: &str = "\
+Examples:
+  groundwork up ~/documents                 serve a folder on http://127.0.0.1:7377
+  groundwork ask \"What is the late fee?\"    ask it, from inside the folder
+  groundwork search --explain \"late fee\"    see how passages were found
+  groundwork ingest -o json | jq .reports   bring the index up to date in a script
+
+Exit codes: 0 done or answered, 1 failed, 2 wrong usage, 3 ingested but not every document,
+4 related passages only, 5 not found in the documents, 130 ended by a second signal.";
+
 /// Ask your documents, with checked citations. No cluster, no key, no network needed.
 #[derive(Debug, Parser)]
-#[command(name = "groundwork", version, propagate_version = true)]
+#[command(name = "groundwork", version, propagate_version = true, after_help = EXAMPLES)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -55,6 +65,8 @@ pub(crate) enum Command {
     Validate(commands::validate::ValidateArgs),
     /// Print the custom resource definitions.
     Crds(commands::crds::CrdsArgs),
+    /// Print a completion script for a shell.
+    Completions(commands::completions::CompletionsArgs),
     /// Extract documents sent on standard input (started by `groundwork` itself).
     #[command(hide = true)]
     Extract(commands::extract::ExtractArgs),
@@ -72,7 +84,56 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Eval(args) => commands::eval::run(args, &global).await,
         Command::Validate(args) => commands::validate::run(args, &global).await,
         Command::Crds(args) => commands::crds::run(args, &global).await,
+        Command::Completions(args) => commands::completions::run(args),
         Command::Extract(args) => commands::extract::run(args, &global).await,
     };
     result.unwrap_or_else(|error| crate::output::failure(&error))
+}
+
+/// Which ingested documents a command means.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PlaceArgs {
+    /// Folder whose documents are meant; where left out, the nearest ingested one from here upwards.
+    #[arg(long, value_name = "DIR", help_heading = "Which documents")]
+    pub(crate) dir: Option<std::path::PathBuf>,
+    /// Data folder of the index, where it was named at `up` or `ingest`.
+    #[arg(long, value_name = "DIR", env = "GROUNDWORK_DATA_DIR", help_heading = "Which documents")]
+    pub(crate) data_dir: Option<std::path::PathBuf>,
+    /// Address of a running `up`.
+    #[arg(long, value_name = "URL", conflicts_with = "dir", help_heading = "Which documents")]
+    pub(crate) url: Option<String>,
+}
+
+/// Which documents may be found.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct FilterArgs {
+    /// Glob on `source/path`; repeat it for more.
+    #[arg(long = "path", value_name = "GLOB", help_heading = "Filters")]
+    pub(crate) paths: Vec<String>,
+    /// Tag; repeat it for more.
+    #[arg(long = "tag", value_name = "TAG", help_heading = "Filters")]
+    pub(crate) tags: Vec<String>,
+    /// Documents dated on this day or later (YYYY-MM-DD).
+    #[arg(long, value_name = "DAY", help_heading = "Filters")]
+    pub(crate) from: Option<String>,
+    /// Documents dated on this day or earlier (YYYY-MM-DD).
+    #[arg(long, value_name = "DAY", help_heading = "Filters")]
+    pub(crate) until: Option<String>,
+}
+
+impl From<FilterArgs> for crate::wire::FilterSpec {
+    fn from(args: FilterArgs) -> Self {
+        Self { paths: args.paths, tags: args.tags, from: args.from, until: args.until }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_grammar_is_consistent() {
+        Cli::command().debug_assert();
+    }
 }

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     rustls::crypto::ring::default_provider().install_default().expect("no provider was installed before main");
     let cli = cli::Cli::parse();
+    output::logging(&cli.global);
     // Each worker thread may reserve 64 MB of address space, which is what an extraction process has little of.
     let mut runtime = match cli.command {
         cli::Command::Extract(_) => tokio::runtime::Builder::new_current_thread(),

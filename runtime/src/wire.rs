@@ -7,7 +7,9 @@ mod error;
 mod search;
 mod status;
 
-pub(crate) use answer::{Answer, AskEvent, AskRequest, Band, Citation, CitationCheck, Sentence, StepUsage, StopReason};
+pub(crate) use answer::{Answer, AskEvent, AskRequest, Band, Citation, CitationCheck, StepUsage};
+#[cfg(test)]
+pub(crate) use answer::{Sentence, StopReason};
 pub(crate) use document::{ChunkView, DocumentSummary, DocumentView, DocumentsQuery, DocumentsResponse, Scope};
 pub(crate) use error::{ErrorBody, ErrorCode, ErrorDetail};
 pub(crate) use search::{Arm, ArmReport, ArmScore, FilterSpec, Mode, SearchHit, SearchRequest, SearchResponse};

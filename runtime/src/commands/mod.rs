@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod ask;
+pub(crate) mod completions;
 pub(crate) mod crds;
 pub(crate) mod eval;
 pub(crate) mod extract;

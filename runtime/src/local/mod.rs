@@ -1,5 +1,29 @@
 //! One process that holds a folder: its data, its lock, its index and its answers.
 
-pub(crate) mod service;
+mod base;
+mod chat;
+mod data;
+mod documents;
+mod evidence;
+mod follow;
+mod instance;
+mod lock;
+mod models;
+mod open;
+mod probe;
+mod progress;
+mod remote;
+mod service;
+mod setup;
+pub(crate) mod signals;
+mod terms;
+mod tools;
+mod view;
 
+pub(crate) use follow::{Follow, Vectors};
+pub(crate) use instance::Instance;
+pub(crate) use open::{Target, claim, open_claimed, open_for_reading, open_for_writing};
+pub(crate) use probe::ollama_model;
+pub(crate) use progress::{BaseProgress, Found};
 pub(crate) use service::{Service, ServiceError};
+pub(crate) use setup::{Setup, SetupArgs};

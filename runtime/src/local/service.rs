@@ -72,16 +72,6 @@ impl ServiceError {
         error.detail.document_id = Some(document_id);
         error
     }
-
-    /// What kind of error it is.
-    pub(crate) fn code(&self) -> ErrorCode {
-        self.detail.code
-    }
-
-    /// The body of the HTTP response.
-    pub(crate) fn into_body(self) -> ErrorBody {
-        ErrorBody { error: *self.detail }
-    }
 }
 
 impl From<ErrorBody> for ServiceError {

@@ -1,0 +1,202 @@
+//! What `up` says while it runs: what it found, when it can be asked, one line a sync.
+
+use indicatif::MultiProgress;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+
+use crate::local::{BaseProgress, Found};
+use crate::output;
+use crate::wire::{Phase, SyncReport};
+
+/// Prints the events of one knowledge base until its sender is gone.
+pub(super) async fn print(
+    bars: MultiProgress,
+    name: String,
+    mut progress: watch::Receiver<BaseProgress>,
+    ready: Arc<Ready>,
+) {
+    let mut seen = Seen::default();
+    loop {
+        let state = progress.borrow_and_update().clone();
+        let first = seen.syncs == 0;
+        let mut lines = seen.lines(&state);
+        if ready.bases > 1 {
+            lines.iter_mut().for_each(|line| *line = format!("{name}: {line}"));
+        }
+        if first && seen.syncs > 0 {
+            lines.extend(ready.one_more());
+        }
+        // A bar must not be drawn into the lines.
+        bars.suspend(|| {
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let _ = output::print(&text);
+        });
+        if progress.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Counts the knowledge bases whose first sync is done; the last one makes the address known.
+pub(super) struct Ready {
+    bases: usize,
+    waiting: AtomicUsize,
+    line: String,
+}
+
+impl Ready {
+    /// Says `line` after the first sync of all of `bases`; `None` if it was said before.
+    pub(super) fn new(bases: usize, line: Option<String>) -> Arc<Self> {
+        let waiting = AtomicUsize::new(if line.is_some() { bases } else { usize::MAX });
+        Arc::new(Self { bases, waiting, line: line.unwrap_or_default() })
+    }
+
+    fn one_more(&self) -> Option<String> {
+        (self.waiting.fetch_sub(1, Ordering::Relaxed) == 1).then(|| self.line.clone())
+    }
+}
+
+/// Chunks from which on a later sync's vectors are worth a line.
+const MANY_CHUNKS: u64 = 1000;
+
+#[derive(Default)]
+struct Seen {
+    found: bool,
+    syncs: u64,
+    making_vectors: bool,
+    problem: Option<String>,
+}
+
+impl Seen {
+    fn lines(&mut self, state: &BaseProgress) -> Vec<String> {
+        let mut lines = Vec::new();
+        let listed = state.total > 0 || state.phase == Phase::Idle;
+        if !self.found && listed {
+            self.found = true;
+            lines.push(found(&state.found));
+        }
+        if state.syncs > self.syncs
+            && let Some(report) = &state.last_sync
+        {
+            lines.extend(sync(report, if self.syncs == 0 { "read" } else { "synced" }));
+            self.syncs = state.syncs;
+        }
+        let worthy = state.total > 0 && state.syncs <= 1 || state.total >= MANY_CHUNKS;
+        if state.phase == Phase::Vectors && !self.making_vectors && worthy {
+            lines.push(format!("making vectors of {} in the background", output::count(state.total, "chunk")));
+        }
+        if state.phase == Phase::Idle && self.making_vectors && state.problem.is_none() && !state.vectors_pending {
+            lines.push("vectors are complete".to_owned());
+        }
+        if state.phase != Phase::Keywords {
+            let making = state.phase == Phase::Vectors && worthy;
+            self.making_vectors =
+                making || self.making_vectors && (state.vectors_pending || state.phase == Phase::Vectors);
+        }
+        if state.problem != self.problem {
+            self.problem.clone_from(&state.problem);
+            lines.extend(state.problem.as_ref().map(|problem| format!("problem: {problem}")));
+        }
+        lines
+    }
+}
+
+/// `12 documents (8 markdown, 4 pdf); skipped 3 (2 ignored, 1 binary); keywords take about 2 s`
+fn found(found: &Found) -> String {
+    let total: u64 = found.formats.values().sum();
+    let mut line = output::count(total, "document");
+    if total > 0 {
+        line.push_str(&format!(" ({})", counts(&found.formats)));
+    }
+    let skipped: u64 = found.skipped.values().sum();
+    if skipped > 0 {
+        line.push_str(&format!("; skipped {} ({})", output::grouped(skipped), counts(&found.skipped)));
+    }
+    if let Some(time) = estimate(&found.bytes) {
+        line.push_str(&format!("; a first reading takes about {}", output::duration(time)));
+    }
+    line
+}
+
+fn counts(numbers: &BTreeMap<String, u64>) -> String {
+    let mut sorted: Vec<_> = numbers.iter().collect();
+    sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    sorted.iter().map(|(name, number)| format!("{} {name}", output::grouped(**number))).collect::<Vec<_>>().join(", ")
+}
+
+/// Time to read, cut and index that many bytes, at rates measured on one core; `None` where it is not worth saying.
+fn estimate(bytes: &BTreeMap<String, u64>) -> Option<Duration> {
+    let rate = |format: &str| match format {
+        "pdf" => 300_000.0,
+        "docx" | "xlsx" => 1_000_000.0,
+        "html" => 2_000_000.0,
+        _ => 4_000_000.0,
+    };
+    let seconds: f64 = bytes.iter().map(|(format, bytes)| *bytes as f64 / rate(format)).sum();
+    (seconds >= 1.0).then(|| Duration::from_secs_f64(seconds.ceil()))
+}
+
+fn sync(report: &SyncReport, verb: &str) -> Vec<String> {
+    let time = output::duration(Duration::from_millis(report.elapsed_ms));
+    let changes = [(report.added, "added"), (report.updated, "updated"), (report.removed, "removed")];
+    let mut parts: Vec<String> = changes
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{} {what}", output::grouped(*number)))
+        .collect();
+    if parts.is_empty() {
+        parts.push("nothing changed".to_owned());
+    }
+    if !report.failed.is_empty() {
+        parts.push(format!("{} failed", report.failed.len()));
+    }
+    let line = format!("{verb}: {} ({time})", parts.join(", "));
+    let failures = report.failed.iter().take(10).map(|failure| format!("  {}: {}", failure.document, failure.reason));
+    let more = report.failed.len().saturating_sub(10);
+    let more = (more > 0).then(|| format!("  and {more} more: `groundwork ingest -o json` names all"));
+    let notes = report.notes.iter().map(|note| format!("  note: {note}"));
+    std::iter::once(line).chain(failures).chain(more).chain(notes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::DocumentProblem;
+
+    fn numbers(list: &[(&str, u64)]) -> BTreeMap<String, u64> {
+        list.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect()
+    }
+
+    #[test]
+    fn what_was_found_is_one_line() {
+        let state = Found {
+            formats: numbers(&[("markdown", 1_200), ("pdf", 3)]),
+            skipped: numbers(&[("binary", 2)]),
+            bytes: numbers(&[("pdf", 600_000)]),
+        };
+        let expected =
+            "1,203 documents (1,200 markdown, 3 pdf); skipped 2 (2 binary); a first reading takes about 2.0 s";
+        assert_eq!(found(&state), expected);
+        assert_eq!(found(&Found::default()), "0 documents");
+    }
+
+    #[test]
+    fn the_address_comes_after_the_last_first_sync_and_once() {
+        let ready = Ready::new(2, Some("ready: address".into()));
+        assert_eq!([ready.one_more(), ready.one_more(), ready.one_more()], [None, Some("ready: address".into()), None]);
+        assert_eq!(Ready::new(1, None).one_more(), None);
+    }
+
+    #[test]
+    fn a_sync_is_one_line_and_one_for_each_failure() {
+        let failed = vec![DocumentProblem { document: "docs/a.pdf".into(), reason: "the file has no text".into() }];
+        let report = SyncReport { added: 2, elapsed_ms: 40, failed, ..SyncReport::default() };
+        let lines = sync(&report, "read");
+        assert_eq!(lines, ["read: 2 added, 1 failed (40 ms)", "  docs/a.pdf: the file has no text"]);
+        let quiet = SyncReport { elapsed_ms: 3, ..SyncReport::default() };
+        assert_eq!(sync(&quiet, "synced"), ["synced: nothing changed (3 ms)"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! One knowledge base of an instance: its store, its sync, its vectors.
+
+use groundwork_config::KnowledgeBase;
+use groundwork_knowledge::load::{ExtractionPool, Loader, LoaderOptions};
+use groundwork_knowledge::store::embedded::{EmbeddedOptions, EmbeddedStore};
+use groundwork_knowledge::store::{KnowledgeStore, Principal, Reader};
+use groundwork_knowledge::sync::{
+    DeleteGuard, EmbedOptions, EmbedReport, EmbedState, SyncError, SyncOptions, Synchroniser,
+};
+use std::sync::Arc;
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::data::DataFolder;
+use super::progress::{BaseProgress, Reporter};
+use super::service::ServiceError;
+use super::tools::Tools;
+use super::view;
+use crate::output::Problem;
+use crate::wire::{ErrorCode, KnowledgeBaseStatus, Phase, SyncReport};
+
+/// One knowledge base of an instance.
+pub(super) struct Base {
+    config: Arc<KnowledgeBase>,
+    store: Arc<EmbeddedStore>,
+    tools: Arc<Tools>,
+    writer: Option<Synchroniser>,
+    progress: watch::Sender<BaseProgress>,
+    wake: Notify,
+}
+
+impl Base {
+    /// Opens it for reading.
+    pub(super) async fn open(config: &KnowledgeBase, data: &DataFolder, tools: &Arc<Tools>) -> Result<Self, Problem> {
+        let path = data.store(&config.name);
+        let analysers = Arc::clone(tools);
+        let options = EmbeddedOptions { analyser: Arc::new(move |keyword| analysers.tokenise(keyword)) };
+        let store = EmbeddedStore::open(&path, options).await.map_err(|error| {
+            Problem::new(format!("failed to open the index of {} in {}", config.name, path.display())).because(error)
+        })?;
+        Ok(Self {
+            config: Arc::new(config.clone()),
+            store: Arc::new(store),
+            tools: Arc::clone(tools),
+            writer: None,
+            progress: watch::Sender::default(),
+            wake: Notify::new(),
+        })
+    }
+
+    /// Takes the right to write as well.
+    pub(super) async fn for_writing(mut self, extraction: Option<ExtractionPool>) -> Result<Self, Problem> {
+        let loader = Loader::new(LoaderOptions { metadata: self.config.metadata.clone(), extraction });
+        let store: Arc<dyn KnowledgeStore> = Arc::clone(&self.store) as _;
+        let writer = Synchroniser::open(Arc::clone(&self.config), store, loader).await;
+        self.writer = Some(writer.map_err(|error| {
+            Problem::new(format!("failed to take the right to write the index of {}", self.config.name)).because(error)
+        })?);
+        Ok(self)
+    }
+
+    pub(super) fn config(&self) -> &KnowledgeBase {
+        &self.config
+    }
+
+    /// Follows its progress.
+    pub(super) fn progress(&self) -> watch::Receiver<BaseProgress> {
+        self.progress.subscribe()
+    }
+
+    /// The active revision, as this principal may see it.
+    pub(super) async fn reader(&self, principal: &Principal) -> Result<Arc<dyn Reader>, ServiceError> {
+        match self.store.reader(principal).await? {
+            Some(reader) => Ok(reader),
+            None => Err(ServiceError::new(ErrorCode::NotReady, self.not_ready())),
+        }
+    }
+
+    fn not_ready(&self) -> String {
+        if self.writer.is_none() {
+            let name = &self.config.name;
+            return format!(
+                "the documents of {name} were never ingested to the end; run `groundwork ingest` or `groundwork up`"
+            );
+        }
+        let state = self.progress.borrow();
+        let far = if state.total > 0 { format!(" ({} of {} files)", state.done, state.total) } else { String::new() };
+        format!("the documents of {} are still being read{far}; try again in a moment", self.config.name)
+    }
+
+    /// Brings keywords up to date; vectors follow in the background.
+    pub(super) async fn sync(
+        &self,
+        deletes: DeleteGuard,
+        cancel: &CancellationToken,
+    ) -> Result<SyncReport, ServiceError> {
+        let Some(writer) = &self.writer else {
+            return Err(ServiceError::new(ErrorCode::Conflict, "the index is open for reading only"));
+        };
+        let reporter = Reporter::new(&self.progress);
+        reporter.begin();
+        let options = SyncOptions { deletes, ..SyncOptions::default() };
+        let outcome = writer.sync(&options, &reporter, cancel).await;
+        self.progress.send_modify(|state| match &outcome {
+            Ok(report) => {
+                state.last_sync = Some(view::sync_report(report));
+                (state.phase, state.problem) = (Phase::Idle, None);
+                state.syncs += 1;
+                state.vectors_pending = report.pending_vectors > 0;
+            }
+            Err(error) => (state.phase, state.problem) = (Phase::Idle, Some(chain(error))),
+        });
+        self.wake.notify_one();
+        Ok(view::sync_report(&outcome?))
+    }
+
+    /// Makes vectors whenever some are missing, until `cancel`.
+    pub(super) async fn follow_with_vectors(&self, cancel: &CancellationToken) {
+        while cancel.run_until_cancelled(self.wake.notified()).await.is_some() {
+            if let Err(error) = self.embed(cancel, EmbedOptions::default()).await {
+                tracing::error!("vectors of {} did not finish: {error}", self.config.name);
+            }
+        }
+    }
+
+    /// Makes all missing vectors.
+    pub(super) async fn embed(&self, cancel: &CancellationToken, options: EmbedOptions) -> Result<(), ServiceError> {
+        let before = self.progress.borrow().syncs;
+        let outcome = self.try_embed(cancel, options).await;
+        self.progress.send_modify(|state| {
+            let problem = match &outcome {
+                Ok(Some(report)) => {
+                    if let Some(sync) = &mut state.last_sync {
+                        (sync.embedded, sync.reused) = (report.embedded, report.reused);
+                        sync.notes.extend(report.note.clone());
+                    }
+                    refusal(&report.state)
+                }
+                Ok(None) => None,
+                Err(error) => Some(error.to_string()),
+            };
+            if state.phase == Phase::Vectors {
+                state.phase = Phase::Idle;
+            }
+            state.problem = problem;
+            // A sync that ended meanwhile has woken the next round.
+            state.vectors_pending &= state.syncs != before;
+        });
+        match outcome {
+            Ok(Some(report)) => {
+                refusal(&report.state).map_or(Ok(()), |reason| Err(ServiceError::new(ErrorCode::Internal, reason)))
+            }
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn try_embed(
+        &self,
+        cancel: &CancellationToken,
+        options: EmbedOptions,
+    ) -> Result<Option<EmbedReport>, ServiceError> {
+        let (Some(writer), Some(embedder)) = (&self.writer, self.tools.embedder(&self.config.contract.embedding)?)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(writer.embed_all(&embedder, &options, &Reporter::new(&self.progress), cancel).await?))
+    }
+
+    /// Waits until no vector is missing, or until they cannot be made.
+    pub(super) async fn vectors_settled(&self) {
+        let mut progress = self.progress.subscribe();
+        // The sender lives as long as `self`.
+        let _ = progress.wait_for(|state| !state.vectors_pending).await;
+    }
+
+    /// Closes its files.
+    pub(super) async fn close(&self) {
+        self.store.close().await;
+    }
+
+    /// How far it is.
+    pub(super) async fn status(&self) -> Result<KnowledgeBaseStatus, ServiceError> {
+        let state = self.progress.borrow().clone();
+        let reader = self.store.reader(&Principal::local()).await?;
+        let counts = match (&reader, &self.writer) {
+            (Some(reader), _) => reader.counts().await?,
+            (None, Some(writer)) => writer.maintainer().counts().await?,
+            (None, None) => Default::default(),
+        };
+        let revision = reader.as_ref().map(|reader| reader.revision());
+        let building = self.writer.as_ref().map(|writer| writer.maintainer().revision());
+        let embedder = self.tools.embedder(&self.config.contract.embedding)?;
+        let in_keywords = state.phase == Phase::Keywords;
+        Ok(KnowledgeBaseStatus {
+            name: self.config.name.clone(),
+            phase: state.phase,
+            building_revision: building.filter(|building| Some(building) != revision.as_ref()),
+            revision,
+            files_done: if in_keywords { state.done } else { 0 },
+            files_total: if in_keywords { state.total } else { 0 },
+            documents: counts.documents,
+            chunks: counts.chunks,
+            vectors: counts.vectors,
+            without_vector: counts.without_vector,
+            failed: counts.failed,
+            remaining_seconds: state.remaining().filter(|_| state.phase != Phase::Idle).map(|time| time.as_secs()),
+            embedder: embedder.map(|embedder| embedder.profile().identity.clone()),
+            last_sync: state.last_sync,
+            problem: state.problem,
+        })
+    }
+}
+
+fn refusal(state: &EmbedState) -> Option<String> {
+    match state {
+        EmbedState::Complete | EmbedState::Cancelled => None,
+        EmbedState::Refused { reason } => Some(format!("vectors are not complete: {reason}")),
+        EmbedState::Unavailable { reason } => {
+            Some(format!("vectors are not complete, the embedder is out of reach: {reason}"))
+        }
+    }
+}
+
+/// An error with its causes, on one line.
+pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let below = error.to_string();
+        if !text.contains(&below) {
+            text.push_str(": ");
+            text.push_str(&below);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+impl From<SyncError> for ServiceError {
+    fn from(error: SyncError) -> Self {
+        match error {
+            SyncError::Store(error) => error.into(),
+            SyncError::Cancelled => Self::new(ErrorCode::NotReady, error.to_string()),
+            error => Self::new(ErrorCode::Internal, chain(&error)),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Mistakes get an error that names the thing and the fix, on standard error, and never a backtrace.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn mistakes_name_the_thing_and_the_fix() {
+    let place = Place::handbook();
+    let table: [(&[&str], i32, &[&str]); 12] = [
+        (&["up", "missing"], 1, &["failed to open the folder missing", "name a folder that exists"]),
+        (&["ingest", "fees.md"], 1, &["fees.md", "it is a file", "name its folder"]),
+        (&["ask", "late fee?"], 1, &["nothing is ingested", "groundwork ingest"]),
+        (&["ask"], 2, &["<QUESTION>"]),
+        (&["search", "x", "--top-k", "0"], 2, &["--top-k", "1..=100"]),
+        (&["search", "x", "--mode", "fuzzy"], 2, &["keyword, vector, hybrid"]),
+        (&["up", "--source", "handbook"], 2, &["NAME=PATH"]),
+        (&["up", "--chat-model", "gpt"], 2, &["ollama/NAME"]),
+        (&["ingest", "--embedding-model", "hash"], 2, &["encoder, hashing or none"]),
+        (&["ingest", "--chat-model", "openai/x"], 1, &["OPENAI_API_KEY is not set", "--api-key-file"]),
+        (&["ask", "x", "--url", "localhost:1"], 1, &["localhost:1", "http://"]),
+        (&["ask", "x", "--url", "http://127.0.0.1:9"], 1, &["failed to reach groundwork at http://127.0.0.1:9"]),
+    ];
+    for (arguments, code, messages) in table {
+        let ran = place.run(arguments).expect(code);
+        for message in messages {
+            assert!(ran.stderr.contains(message), "{arguments:?} does not say {message:?}:\n{}", ran.stderr);
+        }
+        assert!(ran.stdout.is_empty(), "{arguments:?}: {}", ran.stdout);
+        assert!(!ran.stderr.contains("backtrace") && !ran.stderr.contains("panicked"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_day_that_is_none_names_its_field() {
+    let place = Place::handbook();
+    place.ingest().expect(0);
+    let ran = place.run(&["search", "late fee", "--until", "31.12.2024"]).expect(1);
+    assert!(ran.stderr.contains("filter.until") && ran.stderr.contains("YYYY-MM-DD"), "{}", ran.stderr);
+}
+
+#[test]
+fn manifests_that_cannot_be_used_are_named() {
+    let place = Place::handbook();
+    place.write("groundwork.yaml", "apiVersion: groundwork.dev/v1alpha1\nkind: KnowledgeBase\nmetadata: [broken\n");
+    let broken = place.run(&["ingest"]).expect(1);
+    assert!(broken.stderr.contains("groundwork.yaml"), "{}", broken.stderr);
+    std::fs::remove_file(place.folder().join("groundwork.yaml")).unwrap();
+    let unknown = place.run(&["ingest", "--pipeline", "nightly"]).expect(1);
+    assert!(unknown.stderr.contains("nightly"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::handbook();
+    place.ingest().expect(0);
+    let command = "\"$0\" search -o json late fee | head -c 1";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", command, env!("CARGO_BIN_EXE_groundwork")]).current_dir(place.folder());
+    shell.env("XDG_DATA_HOME", place.data_home()).env("HOME", place.data_home());
+    let output = shell.output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn every_command_teaches_with_examples() {
+    let place = Place::handbook();
+    for command in ["up", "ingest", "ask", "search", "completions"] {
+        let help = place.run(&[command, "--help"]).expect(0).stdout;
+        assert!(help.contains("Examples:"), "{command}:\n{help}");
+    }
+    let script = place.run(&["completions", "bash"]).expect(0).stdout;
+    assert!(script.contains("_groundwork"));
+}
