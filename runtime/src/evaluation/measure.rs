@@ -45,6 +45,7 @@ pub(crate) async fn measure(
         },
         rows,
         answers: None,
+        abstention: None,
         thresholds: Vec::new(),
         notes: Vec::new(),
     })

@@ -2,7 +2,7 @@
 //! as not relevant, ranks from 1.
 
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Graded judgements of one question: document to grade; grades of 0 or less are not relevant.
 pub(crate) type Judgements = HashMap<String, i32>;
@@ -130,7 +130,8 @@ pub(crate) fn average_precision(ranking: &[String], judgements: &Judgements) -> 
 }
 
 /// Orders scored documents as trec_eval does: score as 32-bit float falling, ties by document name falling.
-pub(crate) fn rank_like_trec_eval(scores: &BTreeMap<String, f32>) -> Vec<String> {
+#[cfg(test)]
+fn rank_like_trec_eval(scores: &std::collections::BTreeMap<String, f32>) -> Vec<String> {
     let mut scored: Vec<_> = scores.iter().collect();
     scored.sort_by(|(name_a, a), (name_b, b)| b.total_cmp(a).then_with(|| name_b.cmp(name_a)));
     scored.into_iter().map(|(name, _)| name.clone()).collect()

@@ -1,10 +1,15 @@
 //! Measuring retrieval and answers.
 
+pub(crate) mod abstention;
+mod corpus;
 pub(crate) mod data_set;
+mod fingerprint;
 pub(crate) mod measure;
-pub(crate) mod metrics;
+mod metrics;
 pub(crate) mod report;
-pub(crate) mod run_file;
-pub(crate) mod significance;
+mod run_file;
+pub(crate) mod running;
+pub(crate) mod scratch;
+mod significance;
 pub(crate) mod target;
-pub(crate) mod text_match;
+mod text_match;

@@ -1,12 +1,14 @@
 //! The instance in this process: a folder's knowledge bases, opened, and what can be done with them.
 
 use async_trait::async_trait;
-use groundwork_agent::{AskEvent as AgentEvent, AskOptions, Asker, ChatModel, RetrieveError};
+use groundwork_agent::confidence::Signals;
+use groundwork_agent::quote::choose;
+use groundwork_agent::{AskEvent as AgentEvent, AskOptions, Asker, ChatModel, RetrieveError, Retriever};
 use groundwork_config::{Retrieval, RuntimeConfig};
 use groundwork_knowledge::identity::{ChunkId, DocumentId};
 use groundwork_knowledge::load::ExtractionPool;
 use groundwork_knowledge::search::SearchError;
-use groundwork_knowledge::store::{ChunkLookup, Principal, Reader, StoreError};
+use groundwork_knowledge::store::{ChunkLookup, Filter, Principal, Reader, StoreError};
 use groundwork_knowledge::sync::DeleteGuard;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::base::{Base, chain};
 use super::data::DataFolder;
 use super::evidence::Corpus;
-use super::lock::{Holder, Lock};
+use super::lock::{Attempt, Holder, Lock};
 use super::service::{Service, ServiceError};
 use super::tools::Tools;
 use super::{chat, view};
@@ -72,6 +74,36 @@ impl Instance {
         let model = chat::model(&config)?;
         let cancel = CancellationToken::new();
         Ok(Self { bases, config, folder: folder.to_owned(), tools, model, cancel, lock: Mutex::new(lock) })
+    }
+
+    /// Opens stores that an evaluation filled itself, for reading.
+    pub(crate) async fn open_scratch(config: RuntimeConfig, folder: &Path, data: &DataFolder) -> Result<Self, Problem> {
+        match Lock::attempt(data, &Holder::this_process("eval", folder))? {
+            Attempt::Locked(lock) => Self::open(config, folder, data, Access::Read, lock).await,
+            Attempt::Held(_) => Err(Problem::new("the scratch folder is in use")),
+        }
+    }
+
+    /// The reader of the first knowledge base.
+    pub(crate) async fn first_reader(&self, principal: &Principal) -> Result<Arc<dyn Reader>, ServiceError> {
+        match self.bases.first() {
+            Some(base) => base.reader(principal).await,
+            None => Err(ServiceError::new(ErrorCode::NotFound, "there is no knowledge base")),
+        }
+    }
+
+    /// What speaks for an answer to the question, with some documents left out.
+    pub(crate) async fn signals(
+        &self,
+        principal: &Principal,
+        question: &str,
+        exclude_documents: Vec<DocumentId>,
+    ) -> Result<Signals, ServiceError> {
+        let filter = Filter { exclude_documents, ..Filter::default() };
+        let retrieval = self.config.pipeline.retrieval.clone();
+        let corpus = Corpus::open(&self.bases, &self.tools, principal, retrieval, filter).await?;
+        let evidence = corpus.retrieve(question).await?;
+        Ok(choose(question, &evidence, &corpus).signals)
     }
 
     /// Says in the lock file where this instance answers.

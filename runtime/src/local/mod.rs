@@ -20,9 +20,11 @@ mod terms;
 mod tools;
 mod view;
 
+pub(crate) use data::DataFolder;
 pub(crate) use follow::{Follow, Vectors};
 pub(crate) use instance::Instance;
-pub(crate) use open::{Target, claim, open_claimed, open_for_reading, open_for_writing};
+pub(crate) use models::{EmbeddingChoice, HASHING_DIMENSIONS};
+pub(crate) use open::{Target, claim, ingest_scratch, open_claimed, open_for_reading, open_for_writing, running};
 pub(crate) use probe::ollama_model;
 pub(crate) use progress::{BaseProgress, Found};
 pub(crate) use service::{Service, ServiceError};

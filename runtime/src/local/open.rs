@@ -4,7 +4,10 @@ use groundwork_knowledge::load::{ExtractionOptions, ExtractionPool};
 use std::sync::Arc;
 use std::time::Duration;
 
+use groundwork_knowledge::sync::DeleteGuard;
+
 use super::data::{DataFolder, canonical_folder};
+use super::follow::Vectors;
 use super::instance::{Access, Instance};
 use super::lock::{Attempt, Holder, Lock, serving};
 use super::remote::Remote;
@@ -40,6 +43,26 @@ pub(crate) async fn open_for_reading(args: &PlaceArgs, command: &str) -> anyhow:
         Attempt::Held(holder) => return Err(held(&data, holder.as_ref()).into()),
     };
     Ok(Arc::new(Instance::open(record.config, &record.folder, &data, Access::Read, lock).await?))
+}
+
+/// The running `up` that serves these documents, if one does.
+pub(crate) async fn running(args: &PlaceArgs) -> anyhow::Result<Option<Arc<dyn Service>>> {
+    if let Some(url) = &args.url {
+        return Ok(Some(Arc::new(Remote::new(url)?)));
+    }
+    let Ok(data) = find(args) else { return Ok(None) };
+    match serving(&data).await.and_then(|holder| holder.url) {
+        Some(url) => Ok(Some(Arc::new(Remote::new(&url)?))),
+        None => Ok(None),
+    }
+}
+
+/// Ingests a folder to the end into the data folder that `args` name, and keeps it open.
+pub(crate) async fn ingest_scratch(args: &SetupArgs, command: &str) -> anyhow::Result<Instance> {
+    let (setup, lock, _) = claim(args, command).await?;
+    let instance = open_claimed(&setup, lock).await?;
+    instance.ingest(DeleteGuard::Enforced, Vectors::Made).await?;
+    Ok(instance)
 }
 
 /// The data folder that a reading command means.

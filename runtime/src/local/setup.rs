@@ -16,7 +16,7 @@ const CHAT_ENDPOINT: &str = "chat-model";
 const EMBEDDING_ENDPOINT: &str = "embedding-model";
 
 /// Which folder, and how it is read.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct SetupArgs {
     /// The folder.
     #[arg(value_name = "DIR", default_value = ".")]

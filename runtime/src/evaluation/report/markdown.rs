@@ -22,6 +22,13 @@ pub(crate) fn markdown(report: &Report) -> String {
             let _ = writeln!(out, "| {name} | {value:.3} |");
         }
     }
+    if let Some(abstention) = &report.abstention {
+        let _ =
+            writeln!(out, "\n| abstention ({} questions, asked twice) | value |\n| --- | --- |", abstention.questions);
+        for (name, value) in abstention.named() {
+            let _ = writeln!(out, "| {name} | {value:.3} |");
+        }
+    }
     for note in &report.notes {
         let _ = writeln!(out, "\n{note}");
     }

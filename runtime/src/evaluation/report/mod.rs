@@ -5,6 +5,7 @@ mod markdown;
 
 use serde::Serialize;
 
+use super::abstention::AbstentionScores;
 use super::metrics::Metrics;
 use super::significance::{bootstrap_interval, randomisation_p_value};
 
@@ -26,6 +27,8 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
     /// What answers were like, where the set has references, facts or questions that must not be answered.
     pub(crate) answers: Option<AnswerScores>,
+    /// Whether it knows when it does not know, where that was asked for.
+    pub(crate) abstention: Option<AbstentionScores>,
     /// Thresholds asked for, with their outcome.
     pub(crate) thresholds: Vec<ThresholdOutcome>,
     /// What a reader must know to judge the numbers.
@@ -163,7 +166,9 @@ impl Report {
     /// Judges a threshold: the last row's metric of that name, else the answers' score.
     pub(crate) fn judge(&self, metric: &str, at_least: f64) -> ThresholdOutcome {
         let of_row = self.rows.last().and_then(|row| lookup(&row.metrics.named(), metric));
-        let measured = of_row.or_else(|| self.answers.and_then(|scores| lookup(&scores.named(), metric)));
+        let of_answers = || self.answers.and_then(|scores| lookup(&scores.named(), metric));
+        let of_abstention = || self.abstention.as_ref().and_then(|scores| lookup(&scores.named(), metric));
+        let measured = of_row.or_else(of_answers).or_else(of_abstention);
         let met = measured.is_some_and(|value| value >= at_least);
         ThresholdOutcome { metric: metric.to_owned(), at_least, measured, met }
     }

@@ -14,6 +14,7 @@ fn report() -> Report {
         fingerprints: Fingerprints { corpus: "ab".into(), configuration: "cd".into(), code: "0.1.0".into() },
         rows: vec![keyword, hybrid],
         answers: Some(AnswerScores { fact_recall: Some(0.9), ..AnswerScores::default() }),
+        abstention: None,
         thresholds: Vec::new(),
         notes: Vec::new(),
     }
