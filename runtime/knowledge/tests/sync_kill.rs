@@ -5,6 +5,7 @@
 //! that it survives a power cut: what the process had handed to the kernel is never lost here.
 
 #![cfg(feature = "failpoints")]
+#![allow(clippy::unwrap_used)]
 
 use groundwork_config::{
     Chunking, Contract, Embedding, Keyword, KnowledgeBase, MetadataKeys, Source, SourceKind, SyncPolicy,
