@@ -15,7 +15,7 @@ pub(crate) fn passage(name: &str, text: &str) -> Passage {
         heading_path: Vec::new(),
         locator: "lines 1-9".into(),
         text: text.into(),
-        matches: vec![0..text.len()],
+        matches: std::iter::once(0..text.len()).collect(),
         chunks: vec![(format!("chunk-of-{name}"), 0..text.len())],
         table_header: None,
         score: 1.0,

@@ -1,7 +1,7 @@
 use anyhow::Context;
 use groundwork_config::Embedding;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::cli::{Global, OutputFormat, PlaceArgs};
 use crate::evaluation::abstention::measure_abstention;
 use crate::evaluation::data_set::DataSet;
-use crate::evaluation::measure::{Progress, measure, measure_answers};
+use crate::evaluation::measure::{Progress, RunFile, measure, measure_answers};
 use crate::evaluation::report::{Report, junit, markdown};
 use crate::evaluation::running::Running;
 use crate::evaluation::scratch::{Profile, Scratch};
@@ -167,7 +167,7 @@ async fn evaluate(
     Ok(report)
 }
 
-fn run_file(folder: Option<&Path>, set: &str, name: &str) -> anyhow::Result<Option<Box<dyn Write>>> {
+fn run_file(folder: Option<&Path>, set: &str, name: &str) -> anyhow::Result<Option<RunFile>> {
     let Some(folder) = folder else { return Ok(None) };
     std::fs::create_dir_all(folder).with_context(|| format!("failed to create {}", folder.display()))?;
     let path = folder.join(format!("{set}.{}.run", name.replace(", ", "-")));

@@ -13,6 +13,9 @@ use crate::wire::{Answer, Band};
 /// Distinct documents asked of a target for each question.
 const DEPTH: usize = 100;
 
+/// Where the ranking of one configuration is written.
+pub(crate) type RunFile = Box<dyn Write>;
+
 /// Something that hears how far a run is.
 pub(crate) trait Progress {
     /// `done` of `total` questions of the named step.
@@ -24,7 +27,7 @@ pub(crate) async fn measure(
     set: &DataSet,
     target: &dyn Target,
     configurations: &[Configuration],
-    runs: &mut dyn FnMut(&str) -> anyhow::Result<Option<Box<dyn Write>>>,
+    runs: &mut dyn FnMut(&str) -> anyhow::Result<Option<RunFile>>,
     progress: &mut dyn Progress,
 ) -> anyhow::Result<Report> {
     let judged: Vec<&Question> = set.questions.iter().filter(|question| !question.relevant.is_empty()).collect();
@@ -55,7 +58,7 @@ async fn measure_row(
     questions: &[&Question],
     target: &dyn Target,
     configuration: &Configuration,
-    run: &mut Option<Box<dyn Write>>,
+    run: &mut Option<RunFile>,
     progress: &mut dyn Progress,
 ) -> anyhow::Result<Vec<Metrics>> {
     let mut all = Vec::with_capacity(questions.len());

@@ -145,6 +145,9 @@ pub(crate) struct StepUsage {
     pub(crate) cost_micros: Option<u64>,
     /// Wall time in milliseconds.
     pub(crate) elapsed_ms: u64,
+    /// Whether the tokens, and so the cost, are estimates: the model's server did not count.
+    #[serde(default)]
+    pub(crate) estimated: bool,
 }
 
 /// What a streaming caller sees: the event's name is `event`, its payload the other fields. One `retrieval`, any
@@ -273,6 +276,7 @@ impl From<groundwork_agent::model::StepUsage> for StepUsage {
             output_tokens: step.output_tokens,
             cost_micros: step.cost_micros,
             elapsed_ms: step.elapsed_ms,
+            estimated: step.estimated,
         }
     }
 }

@@ -116,7 +116,7 @@ fn found(found: &Found) -> String {
         line.push_str(&format!("; skipped {} ({})", output::grouped(skipped), counts(&found.skipped)));
     }
     if let Some(time) = estimate(&found.bytes) {
-        line.push_str(&format!("; a first reading takes about {}", output::duration(time)));
+        line.push_str(&format!("; a first reading takes roughly {}", output::duration(time)));
     }
     line
 }
@@ -127,7 +127,8 @@ fn counts(numbers: &BTreeMap<String, u64>) -> String {
     sorted.iter().map(|(name, number)| format!("{} {name}", output::grouped(**number))).collect::<Vec<_>>().join(", ")
 }
 
-/// Time to read, cut and index that many bytes, at rates measured on one core; `None` where it is not worth saying.
+/// Time to read, cut and index that many bytes, at careful rates for one core: documents of one format differ by several
+/// times. `None` where it is not worth saying.
 fn estimate(bytes: &BTreeMap<String, u64>) -> Option<Duration> {
     let rate = |format: &str| match format {
         "pdf" => 300_000.0,
@@ -178,7 +179,7 @@ mod tests {
             bytes: numbers(&[("pdf", 600_000)]),
         };
         let expected =
-            "1,203 documents (1,200 markdown, 3 pdf); skipped 2 (2 binary); a first reading takes about 2.0 s";
+            "1,203 documents (1,200 markdown, 3 pdf); skipped 2 (2 binary); a first reading takes roughly 2.0 s";
         assert_eq!(found(&state), expected);
         assert_eq!(found(&Found::default()), "0 documents");
     }

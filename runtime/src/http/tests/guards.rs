@@ -1,10 +1,12 @@
 use super::*;
 
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 #[tokio::test]
 async fn only_own_pages_and_programs_get_in() {
     let app = app(Fake::default(), Limits::default());
     let own = format!("http://localhost:{PORT}");
-    let table: [(&str, &[(&str, &str)], &str); 14] = [
+    let table: [(&str, Headers<'_>, &str); 14] = [
         ("a program", &[], ""),
         ("the own page", &[("origin", &own), ("sec-fetch-site", "same-origin")], ""),
         ("the address instead of the name", &[("host", "127.0.0.1:7878")], ""),

@@ -136,6 +136,7 @@ fn answer(question: &str, sentence: Sentence) -> Answer {
         output_tokens: 20,
         cost_micros: Some(12),
         elapsed_ms: 40,
+        estimated: false,
     };
     Answer {
         run_id: "run".into(),

@@ -161,7 +161,7 @@ impl WordEmbedder {
 
     /// The vector of a text.
     pub fn vector(text: &str) -> Vec<f32> {
-        let mut vector = vec![0f32; 8];
+        let mut vector = [0f32; 8];
         for word in text.split_whitespace() {
             vector[usize::from(Sha256::digest(word)[0] % 8)] += 1.0;
         }

@@ -54,13 +54,13 @@ async fn derived_files_may_vanish_or_break_at_any_time() {
     store.close().await;
     drop(store);
     let state = index.join("vectors/state");
-    let damage: [(&str, Box<dyn Fn()>); 6] = [
-        ("no index", Box::new(|| fs::remove_dir_all(&index).unwrap())),
-        ("no keywords", Box::new(|| fs::remove_dir_all(index.join("keywords")).unwrap())),
-        ("keyword files gone", Box::new(|| remove_with_extension(&index.join("keywords"), "idx"))),
-        ("no vector state", Box::new(|| fs::remove_file(&state).unwrap())),
-        ("vector state cut", Box::new(|| fs::write(&state, &fs::read(&state).unwrap()[..40]).unwrap())),
-        ("vectors gone", Box::new(|| remove_with_extension(&index.join("vectors"), "f32"))),
+    let damage: [(&str, &dyn Fn()); 6] = [
+        ("no index", &|| fs::remove_dir_all(&index).unwrap()),
+        ("no keywords", &|| fs::remove_dir_all(index.join("keywords")).unwrap()),
+        ("keyword files gone", &|| remove_with_extension(&index.join("keywords"), "idx")),
+        ("no vector state", &|| fs::remove_file(&state).unwrap()),
+        ("vector state cut", &|| fs::write(&state, &fs::read(&state).unwrap()[..40]).unwrap()),
+        ("vectors gone", &|| remove_with_extension(&index.join("vectors"), "f32")),
     ];
     for (case, damage) in damage {
         damage();
