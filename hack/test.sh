@@ -9,9 +9,10 @@ export GROUNDWORK_SKIP_LOG
 trap 'rm -f "$GROUNDWORK_SKIP_LOG"' EXIT
 start=$SECONDS
 
-cargo build --locked --workspace --all-targets --features groundwork/failpoints
+cargo build --locked --workspace --bins --tests --features groundwork/failpoints
 echo "test: built in $((SECONDS - start)) s"
-cargo test --locked --workspace --all-targets --features groundwork/failpoints --no-fail-fast -- --test-threads="${GROUNDWORK_TEST_THREADS:-2}"
+# --tests is libraries, binaries and integration tests; benches are run by `make bench` alone.
+cargo test --locked --workspace --tests --features groundwork/failpoints --no-fail-fast
 cargo test --locked --workspace --doc -q --features groundwork/failpoints
 
 skipped=$(sort -u "$GROUNDWORK_SKIP_LOG" | grep -c . || true)
