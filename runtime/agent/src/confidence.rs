@@ -14,7 +14,8 @@ pub struct Signals {
     pub window: f32,
     /// Weighted share of the question's neighbouring words that stand together in a passage, too.
     pub pairs: f32,
-    /// How far the first passage's keyword score stands above the second's, relative to it.
+    /// How far the first passage's keyword score stands above the second's, relative to it; less where the
+    /// first covers less than half.
     pub lead: f32,
 }
 

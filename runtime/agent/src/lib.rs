@@ -14,6 +14,7 @@ pub mod passage;
 pub mod quote;
 pub mod segment;
 
+mod function_words;
 mod missing;
 mod prompt;
 mod reply;

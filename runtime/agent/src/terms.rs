@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::function_words::only_asks;
 use crate::passage::{Evidence, Passage, QueryTermKind, Retriever};
 use crate::segment::{Unit, UnitKind, units};
 
@@ -19,11 +20,15 @@ pub(crate) struct QuestionTerms {
 impl QuestionTerms {
     pub(crate) fn new(evidence: &Evidence) -> Self {
         let mut terms = Self::default();
-        for term in evidence.terms.iter().filter(|term| term.kind != QueryTermKind::Phrase) {
+        let words = || evidence.terms.iter().filter(|term| term.kind != QueryTermKind::Phrase);
+        let says_something = words().any(|term| !only_asks(&term.surface));
+        for term in words() {
             if terms.index.contains_key(&term.term) {
                 continue;
             }
-            let weight = inverse_frequency(evidence.chunks_searched, term.chunk_frequency);
+            let weightless = says_something && only_asks(&term.surface);
+            let frequency = inverse_frequency(evidence.chunks_searched, term.chunk_frequency);
+            let weight = if weightless { 0.0 } else { frequency };
             terms.index.insert(term.term.clone(), terms.weights.len());
             terms.weights.push(weight);
             terms.mass += weight;

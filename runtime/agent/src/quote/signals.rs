@@ -9,6 +9,8 @@ const STEP: usize = 20;
 const WINDOW_PASSAGES: usize = 3;
 /// Tokens of a passage between which two neighbours of the question still stand together.
 const TOGETHER: usize = 2;
+/// Coverage from which on the lead counts in full: the only passage that has one of many words leads without meaning.
+const COVERED_ENOUGH: f32 = 0.5;
 
 pub(super) fn signals(
     question: &str,
@@ -19,11 +21,12 @@ pub(super) fn signals(
 ) -> Signals {
     let Some(first) = read.first() else { return Signals::default() };
     let whole = first.heading.union(&first.body).copied().collect();
+    let passage = terms.coverage(&whole);
     Signals {
-        passage: terms.coverage(&whole),
+        passage,
         window: highest(read.iter().take(WINDOW_PASSAGES).map(|parts| window(parts, terms))),
         pairs: pairs(question, read, terms, retriever),
-        lead: lead(passages),
+        lead: lead(passages) * (passage / COVERED_ENOUGH).min(1.0),
     }
 }
 
@@ -40,7 +43,12 @@ fn window(parts: &ReadPassage, terms: &QuestionTerms) -> f32 {
 }
 
 fn pairs(question: &str, read: &[ReadPassage], terms: &QuestionTerms, retriever: &dyn Retriever) -> f32 {
-    let asked: Vec<usize> = retriever.analyse(question).iter().filter_map(|(term, _)| terms.find(term)).collect();
+    let asked: Vec<usize> = retriever
+        .analyse(question)
+        .iter()
+        .filter_map(|(term, _)| terms.find(term))
+        .filter(|term| terms.weights[*term] > 0.0)
+        .collect();
     let neighbours: Vec<(usize, usize)> =
         asked.windows(2).map(|pair| (pair[0], pair[1])).filter(|(a, b)| a != b).collect();
     let weight = |pair: &(usize, usize)| terms.weights[pair.0] + terms.weights[pair.1];

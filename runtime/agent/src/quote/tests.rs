@@ -105,3 +105,19 @@ proptest! {
         prop_assert_eq!(choice.highlights.len(), texts.len());
     }
 }
+
+// The words of the question are unknown except for one that any question may have.
+#[test]
+fn a_word_that_only_asks_speaks_for_nothing() {
+    let retriever = Fixed::new(&["Ask your lead who approves the first order."]);
+    let choice = choose("Who is the king of Mars?", &retriever.evidence("Who is the king of Mars?"), &retriever);
+    assert_eq!(choice.quoted, []);
+    assert_eq!(crate::confidence::confidence(choice.signals), 0.0);
+}
+
+#[test]
+fn where_nothing_else_is_asked_the_asking_words_count() {
+    let retriever = Fixed::new(&["Doctor Who is a series."]);
+    let choice = choose("Who?", &retriever.evidence("Who?"), &retriever);
+    assert_eq!(choice.quoted.len(), 1);
+}
