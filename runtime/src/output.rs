@@ -6,6 +6,7 @@ mod style;
 mod table;
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -116,6 +117,13 @@ pub(crate) fn duration(elapsed: std::time::Duration) -> String {
         1_000..60_000 => format!("{:.1} s", elapsed.as_secs_f64()),
         _ => format!("{} min {} s", elapsed.as_secs() / 60, elapsed.as_secs() % 60),
     }
+}
+
+/// `8 markdown, 4 pdf`: the most first.
+pub(crate) fn counts(numbers: &BTreeMap<String, u64>) -> String {
+    let mut sorted: Vec<_> = numbers.iter().collect();
+    sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    sorted.iter().map(|(name, number)| format!("{} {name}", grouped(**number))).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -34,6 +34,15 @@ fn mistakes_name_the_thing_and_the_fix() {
 }
 
 #[test]
+fn a_data_folder_among_the_documents_is_refused() {
+    let place = Place::handbook();
+    let ran = place.run(&["ingest", "--embedding-model", "none", "--data-dir", "index/data"]).expect(1);
+    assert!(ran.stderr.contains("among the documents") && ran.stderr.contains("--data-dir"), "{}", ran.stderr);
+    let hidden = place.run(&["ingest", "--embedding-model", "none", "--data-dir", ".index", "-o", "json"]).expect(0);
+    assert_eq!(hidden.json()["reports"][0]["added"], 4);
+}
+
+#[test]
 fn a_day_that_is_none_names_its_field() {
     let place = Place::handbook();
     place.ingest().expect(0);

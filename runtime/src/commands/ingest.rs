@@ -96,6 +96,9 @@ pub(crate) fn render(report: &SyncReport, style: Style) -> String {
     let [skipped, chunks, vectors] = [skipped, report.chunks, vectors].map(output::grouped);
     table.row([added, updated, removed, unchanged, failed, skipped, chunks, vectors]);
     text.push_str(&table.render());
+    if !report.skipped.is_empty() {
+        text.push_str(&format!("skipped: {}\n", output::counts(&report.skipped)));
+    }
     for failure in report.failed.iter().take(NAMED_FAILURES) {
         text.push_str(&format!("{} {}: {}\n", style.bad("failed:"), failure.document, failure.reason));
     }

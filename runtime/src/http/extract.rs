@@ -59,6 +59,10 @@ fn unreadable(rejection: BytesRejection) -> Failure {
 /// Reads JSON; an empty body is an empty object.
 fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    // The fields of a list would be taken in the order of the code, which is nobody's business.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err(Failure::new(ErrorCode::InvalidRequest, "the body must be a JSON object"));
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let path = error.path().to_string();
@@ -127,6 +131,7 @@ mod tests {
             (r#"{"question": "a", "top_k": -1}"#, Some("top_k"), "expected u32"),
             (r#"{"question": "a", "filter": {"paths": [1]}}"#, Some("filter.paths[0]"), "expected a string"),
             (r#"{"question": "a", "filter": {"path": []}}"#, Some("filter.path"), "expected one of `paths`"),
+            (r#"["a", null, null, null, false]"#, None, "must be a JSON object"),
             (r#"{"question": "a""#, None, "not valid JSON"),
             (r#"{"question": "a"} x"#, None, "not valid JSON"),
         ];

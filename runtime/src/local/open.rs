@@ -12,7 +12,7 @@ use super::instance::{Access, Instance};
 use super::lock::{Attempt, Holder, Lock, serving};
 use super::remote::Remote;
 use super::service::{Service, ServiceError};
-use super::setup::{Setup, SetupArgs, place};
+use super::setup::{Setup, SetupArgs, place, refuse_data_among_documents};
 use crate::cli::PlaceArgs;
 use crate::output::Problem;
 
@@ -86,6 +86,7 @@ pub(crate) async fn open_for_writing(args: &SetupArgs, command: &str) -> anyhow:
     if let Some(url) = serving(&data).await.and_then(|holder| holder.url) {
         return Ok(Target::Remote(Remote::new(&url)?));
     }
+    refuse_data_among_documents(args, &folder, &data)?;
     data.create()?;
     let lock = match Lock::wait(&data, &Holder::this_process(command, &folder), PATIENCE).await? {
         Attempt::Locked(lock) => lock,
@@ -100,6 +101,7 @@ pub(crate) async fn open_for_writing(args: &SetupArgs, command: &str) -> anyhow:
 /// Takes a folder's lock for a process that goes on serving it. Refused where another one does.
 pub(crate) async fn claim(args: &SetupArgs, command: &str) -> Result<(Setup, Lock, Holder), Problem> {
     let (folder, data) = place(args)?;
+    refuse_data_among_documents(args, &folder, &data)?;
     data.create()?;
     let holder = Holder::this_process(command, &folder);
     match Lock::wait(&data, &holder, PATIENCE).await? {

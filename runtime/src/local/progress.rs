@@ -46,7 +46,9 @@ impl BaseProgress {
     /// Time until this phase ends at its rate so far; `None` before a rate is known.
     pub(crate) fn remaining(&self) -> Option<Duration> {
         let elapsed = self.since?.elapsed();
-        let known = self.done > 0 && self.total >= self.done && elapsed > Duration::from_millis(500);
+        // The first of many files waits for the start of everything: a rate from it would promise hours.
+        let known = self.done > 0 && self.done * 50 >= self.total && self.total >= self.done;
+        let known = known && elapsed > Duration::from_millis(500);
         known.then(|| elapsed.mul_f64((self.total - self.done) as f64 / self.done as f64))
     }
 
@@ -126,6 +128,7 @@ mod tests {
         let state = BaseProgress { done: 20, total: 60, since, ..BaseProgress::default() };
         let remaining = state.remaining().expect("a rate is known").as_secs_f64();
         assert!((20.0..20.5).contains(&remaining), "{remaining}");
-        assert_eq!(BaseProgress { done: 0, ..state }.remaining(), None);
+        assert_eq!(BaseProgress { done: 0, ..state.clone() }.remaining(), None);
+        assert_eq!(BaseProgress { done: 1, total: 1_000, ..state }.remaining(), None);
     }
 }

@@ -238,10 +238,38 @@ pub(super) fn place(args: &SetupArgs) -> Result<(PathBuf, DataFolder), Problem> 
         Some(path) => DataFolder::at(std::path::absolute(path).unwrap_or_else(|_| path.clone())),
         None => DataFolder::of(&folder)?,
     };
-    if data.path().starts_with(&folder) && args.data_dir.is_some() {
-        tracing::debug!("the data folder lies inside the folder; it is left out of the documents");
-    }
     Ok((folder, data))
+}
+
+/// Refuses a data folder among the documents: each sync would read what the one before wrote, without end.
+/// Refuses a data folder that would be read as documents: every sync would then change them.
+pub(super) fn refuse_data_among_documents(args: &SetupArgs, folder: &Path, data: &DataFolder) -> Result<(), Problem> {
+    let (config, _) = compiled(args, folder)?;
+    apart(&config, data.path())
+}
+
+fn apart(config: &RuntimeConfig, data: &Path) -> Result<(), Problem> {
+    let data = resolved(data);
+    let hidden = |rest: &Path| rest.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
+    let sources = config.knowledge_bases.iter().flat_map(|base| &base.sources).filter_map(folder_of).map(resolved);
+    // A hidden folder is not read, so the index may lie in one.
+    let around = sources.into_iter().find(|source| data.strip_prefix(source).is_ok_and(|rest| !hidden(rest)));
+    around.map_or(Ok(()), |source| {
+        Err(Problem::new(format!("failed to use the data folder {}", data.display()))
+            .because(format!("it lies among the documents of {}", source.display()))
+            .fix("name one elsewhere with `--data-dir PATH`, or leave it out"))
+    })
+}
+
+/// The path without links, as far as it exists.
+fn resolved(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|start| Some((start, start.canonicalize().ok()?)));
+    match existing {
+        // Joining an empty rest would put a slash at the end.
+        Some((start, canonical)) if start == path => canonical,
+        Some((start, canonical)) => canonical.join(path.strip_prefix(start).unwrap_or(Path::new(""))),
+        None => path.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -151,11 +151,18 @@ pub(super) fn wire_mode(mode: RetrievalMode) -> Mode {
 
 /// The store's filter; days are checked here, globs by the store.
 pub(super) fn filter(spec: &FilterSpec) -> Result<Filter, ServiceError> {
+    let (from, until) = (day("filter.from", spec.from.as_deref())?, day("filter.until", spec.until.as_deref())?);
+    if let (Some(first), Some(last)) = (from, until)
+        && first > last
+    {
+        let message = format!("filter.from {first} is after filter.until {last}; nothing can match, swap them");
+        return Err(ServiceError::invalid("filter.from", message));
+    }
     Ok(Filter {
         paths: spec.paths.clone(),
         tags: spec.tags.iter().map(|tag| tag.to_lowercase()).collect(),
-        from: day("filter.from", spec.from.as_deref())?,
-        until: day("filter.until", spec.until.as_deref())?,
+        from,
+        until,
         exclude_documents: Vec::new(),
     })
 }
@@ -245,5 +252,17 @@ mod tests {
         let error = filter(&spec).expect_err("refused");
         assert_eq!(error.detail.field.as_deref(), Some("filter.until"));
         assert!(error.detail.message.contains("YYYY-MM-DD"), "{error}");
+    }
+
+    #[test]
+    fn days_in_the_wrong_order_are_refused() {
+        let days = |from: &str, until: &str| FilterSpec {
+            from: Some(from.into()),
+            until: Some(until.into()),
+            ..FilterSpec::default()
+        };
+        let error = filter(&days("2025-01-02", "2025-01-01")).expect_err("refused");
+        assert_eq!(error.detail.field.as_deref(), Some("filter.from"));
+        assert!(filter(&days("2025-01-01", "2025-01-01")).is_ok());
     }
 }

@@ -109,22 +109,16 @@ fn found(found: &Found) -> String {
     let total: u64 = found.formats.values().sum();
     let mut line = output::count(total, "document");
     if total > 0 {
-        line.push_str(&format!(" ({})", counts(&found.formats)));
+        line.push_str(&format!(" ({})", output::counts(&found.formats)));
     }
     let skipped: u64 = found.skipped.values().sum();
     if skipped > 0 {
-        line.push_str(&format!("; skipped {} ({})", output::grouped(skipped), counts(&found.skipped)));
+        line.push_str(&format!("; skipped {} ({})", output::grouped(skipped), output::counts(&found.skipped)));
     }
     if let Some(time) = estimate(&found.bytes) {
         line.push_str(&format!("; a first reading takes roughly {}", output::duration(time)));
     }
     line
-}
-
-fn counts(numbers: &BTreeMap<String, u64>) -> String {
-    let mut sorted: Vec<_> = numbers.iter().collect();
-    sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-    sorted.iter().map(|(name, number)| format!("{} {name}", output::grouped(**number))).collect::<Vec<_>>().join(", ")
 }
 
 /// Time to read, cut and index that many bytes, at rates of one core. Those of Markdown (2.3 MB/s), HTML (1.7), CSV
