@@ -242,7 +242,6 @@ pub(super) fn place(args: &SetupArgs) -> Result<(PathBuf, DataFolder), Problem> 
 }
 
 /// Refuses a data folder among the documents: each sync would read what the one before wrote, without end.
-/// Refuses a data folder that would be read as documents: every sync would then change them.
 pub(super) fn refuse_data_among_documents(args: &SetupArgs, folder: &Path, data: &DataFolder) -> Result<(), Problem> {
     let (config, _) = compiled(args, folder)?;
     apart(&config, data.path())
