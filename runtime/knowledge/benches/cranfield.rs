@@ -51,7 +51,7 @@ fn embedder() -> HashingEmbedder {
 async fn export(folder: &Path) {
     let root = groundwork_tests::datasets::eval_data().expect("GROUNDWORK_EVAL_DATA names the evaluation data");
     let set = groundwork_tests::datasets::load(&root, "cranfield").expect("cranfield can be read");
-    let tag = |index: usize| if index % 2 == 0 { "even".to_owned() } else { "odd".to_owned() };
+    let tag = |index: usize| if index.is_multiple_of(2) { "even".to_owned() } else { "odd".to_owned() };
     let documents = set.documents.iter().enumerate().map(|(index, document)| Line {
         id: document.id.clone(),
         text: document.title_and_text(),
