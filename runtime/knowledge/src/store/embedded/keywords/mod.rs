@@ -160,6 +160,9 @@ impl KeywordIndex {
         let mut policy = LogMergePolicy::default();
         policy.set_del_docs_ratio_before_merge(DEAD_SHARE);
         writer.set_merge_policy(Box::new(policy));
+        // A process that was killed between writing its files and committing them leaves files of the very names that the
+        // same changes get again.
+        writer.garbage_collect_files().wait()?;
         Ok(writer)
     }
 
