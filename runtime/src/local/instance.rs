@@ -230,12 +230,9 @@ impl Service for Instance {
             let name = &base.config().name;
             match reader.chunk(chunk).await? {
                 ChunkLookup::Unknown => {}
-                ChunkLookup::Gone(summary) => {
-                    let message = format!(
-                        "this passage of {} is gone: the document has changed since",
-                        view::document_name(&summary)
-                    );
-                    return Err(ServiceError::gone(summary.id.to_string(), message));
+                ChunkLookup::Gone(chunk) => {
+                    let document = chunk.document.map(|document| document.id.to_string());
+                    return Err(ServiceError::gone(format!("{}/{}", chunk.source, chunk.path), document));
                 }
                 ChunkLookup::Found(chunk) if scope == Scope::Passage => return Ok(view::passage_view(name, &chunk)),
                 ChunkLookup::Found(chunk) => {

@@ -55,7 +55,14 @@ pub(crate) struct ServiceError {
 impl ServiceError {
     /// An error of this kind.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        let detail = ErrorDetail { code, message: message.into(), field: None, document_id: None, request_id: None };
+        let detail = ErrorDetail {
+            code,
+            message: message.into(),
+            field: None,
+            document: None,
+            document_id: None,
+            request_id: None,
+        };
         Self { detail: Box::new(detail) }
     }
 
@@ -66,10 +73,15 @@ impl ServiceError {
         error
     }
 
-    /// A chunk vanished with a change of its document.
-    pub(crate) fn gone(document_id: String, message: impl Into<String>) -> Self {
-        let mut error = Self::new(ErrorCode::Gone, message);
-        error.detail.document_id = Some(document_id);
+    /// A chunk of the document `source/path` vanished; `document_id` where the document is still there.
+    pub(crate) fn gone(document: String, document_id: Option<String>) -> Self {
+        let why = match &document_id {
+            Some(_) => "the document has changed since",
+            None => "the document is not there any more",
+        };
+        let mut error = Self::new(ErrorCode::Gone, format!("this passage of {document} is gone: {why}"));
+        error.detail.document = Some(document);
+        error.detail.document_id = document_id;
         error
     }
 }

@@ -18,7 +18,10 @@ pub(crate) struct ErrorDetail {
     /// The field of the request that is wrong, where one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) field: Option<String>,
-    /// Identity of the document that a vanished chunk was part of (`gone` only).
+    /// `source/path` of the document that a vanished chunk was part of (`gone` only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) document: Option<String>,
+    /// Identity of that document where it is still there; `GET /v1/documents/{id}` shows it (`gone` only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) document_id: Option<String>,
     /// Identity of the request, as in the header `x-request-id`.
@@ -40,7 +43,7 @@ pub(crate) enum ErrorCode {
     MethodNotAllowed,
     /// 409: something else is in the way.
     Conflict,
-    /// 410: the chunk vanished with a change of its document, which `document_id` names.
+    /// 410: the chunk vanished; `document` names its document, and `document_id` where it is still there.
     Gone,
     /// 413: the body is too large.
     TooLarge,

@@ -6,7 +6,9 @@
 //! Contract (one suite runs it on every implementation): a write is visible to readers made after it returned, and to
 //! existing readers at the latest at their next call; `write_documents` replaces a document completely, so that no hit
 //! of an older version comes back; `delete_documents` leaves nothing that a reader can see; repeating any call changes
-//! nothing; filters are applied inside the search, so that `limit` hits come back whenever that many match.
+//! nothing; filters are applied inside the search, so that `limit` hits come back whenever that many match; a chunk that
+//! readers could see is told from one that never was after it vanished, be it by a write, a deletion or a changed
+//! contract (at least for the newest 100,000).
 
 use async_trait::async_trait;
 use groundwork_config::Contract;
@@ -25,7 +27,7 @@ pub use error::StoreError;
 pub use maintainer::{DocumentFailure, DocumentWrite, EmbedProgress, FileStamp, Maintainer, ManifestEntry, SyncLease};
 pub use reader::Reader;
 pub use types::{
-    ChunkHit, ChunkLookup, ChunkText, Counts, DocumentSummary, Filter, KeywordQuery, ParentChunk, ParentKey,
+    ChunkHit, ChunkLookup, ChunkText, Counts, DocumentSummary, Filter, GoneChunk, KeywordQuery, ParentChunk, ParentKey,
     ParentText, Principal, TermStatistics,
 };
 

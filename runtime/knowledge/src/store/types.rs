@@ -139,14 +139,25 @@ pub struct ChunkText {
     pub context: String,
 }
 
+/// What is left of a chunk that vanished.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoneChunk {
+    /// Source of its document.
+    pub source: String,
+    /// Path of its document.
+    pub path: String,
+    /// The document as it is now; none where it vanished too.
+    pub document: Option<Arc<DocumentSummary>>,
+}
+
 /// Answer to a look-up of a chunk by id.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChunkLookup {
     /// It is there (and the principal may see it).
     Found(Box<ChunkText>),
-    /// It was there; its document still is.
-    Gone(Box<DocumentSummary>),
-    /// Never seen, or not for this principal.
+    /// It was there.
+    Gone(Box<GoneChunk>),
+    /// Never seen, forgotten since it vanished, or not for this principal.
     Unknown,
 }
 

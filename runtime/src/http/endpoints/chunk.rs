@@ -29,10 +29,10 @@ pub(crate) struct ChunkQuery {
     params(("id" = String, Path, description = "Identity of the chunk"), ChunkQuery),
     responses(
         (status = 200, description = "The chunk with the text around it", body = ChunkView),
-        (status = 404, description = "There never was such a chunk", body = ErrorBody),
+        (status = 404, description = "There never was such a chunk, as far as is remembered", body = ErrorBody),
         (
             status = 410,
-            description = "It vanished with a change of its document, which `document_id` names",
+            description = "It vanished: `document` names its document, and `document_id` where that is still there",
             body = ErrorBody
         ),
         Failures

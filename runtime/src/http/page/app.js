@@ -32,7 +32,7 @@ class Problem extends Error {
   }
 }
 
-const gone = () => new Problem("The server does not answer. Is groundwork up still running?", { code: "gone" });
+const gone = () => new Problem("The server does not answer. Is groundwork up still running?", { code: "unreachable" });
 
 function fromBody(body, retryAfter = 0) {
   const { code, message, document_id: documentId } = body?.error ?? {};
@@ -324,7 +324,7 @@ function styled(text) {
 async function unopened(citation, error) {
   const quoted = make("div", { class: "parent", children: [citation.before, make("mark", { text: citation.quote, tabindex: "-1" }), citation.after] });
   const explained = error instanceof Problem ? error.message : gone().message;
-  frame(citation, citation.title, [quoted], error.code === "gone" && error.documentId ? `${explained} Below is what was quoted.` : explained);
+  frame(citation, citation.title, [quoted], error.code === "gone" ? `${explained} Below is what was quoted.` : explained);
   scrollToMark();
 }
 

@@ -105,8 +105,10 @@ impl Service for Fake {
     }
 
     async fn chunk(&self, _: &Principal, id: &str, scope: Scope) -> Result<ChunkView, ServiceError> {
-        if id == "gone" {
-            return Err(ServiceError::gone("d1".into(), "the chunk vanished"));
+        match id {
+            "gone" => return Err(ServiceError::gone("handbook/notice.md".into(), Some("d1".into()))),
+            "gone-with-its-document" => return Err(ServiceError::gone("handbook/old.md".into(), None)),
+            _ => {}
         }
         Ok(ChunkView {
             id: id.into(),

@@ -15,6 +15,7 @@ async fn every_route_answers() {
         ("GET /v1/chunks/c1", "", 200, "/before", json!("")),
         ("GET /v1/chunks/c1?scope=document", "", 200, "/before", json!("whole ")),
         ("GET /v1/chunks/gone", "", 410, "/error/document_id", json!("d1")),
+        ("GET /v1/chunks/gone-with-its-document", "", 410, "/error/document", json!("handbook/old.md")),
         ("POST /v1/sync", "", 200, "/reports", json!([])),
         ("GET /healthz", "", 200, "/version", json!(env!("CARGO_PKG_VERSION"))),
         ("GET /readyz", "", 200, "/dependencies/1/name", json!("knowledge base handbook")),

@@ -20,7 +20,8 @@ pub async fn all<F: Future<Output = Arc<dyn KnowledgeStore>>>(store: impl Fn() -
     nothing_is_readable_before_the_first_activation(&*store().await).await;
     a_write_replaces_a_document_for_old_and_new_readers(&*store().await).await;
     a_deleted_document_leaves_nothing(&*store().await).await;
-    a_chunk_is_found_then_gone_then_unknown(&*store().await).await;
+    a_vanished_chunk_is_told_from_one_that_never_was(&*store().await).await;
+    chunks_vanish_with_a_switch(&*store().await).await;
     passages_and_bodies_are_verbatim(&*store().await).await;
     documents_come_in_pages(&*store().await).await;
     terms_have_statistics_and_neighbours(&*store().await).await;

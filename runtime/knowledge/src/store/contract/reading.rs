@@ -1,6 +1,8 @@
+use groundwork_config::Contract;
+
 use super::fixture::{document, filled, found, id, maintainer, one_parent, reader, words};
 use crate::identity::ChunkId;
-use crate::store::{ChunkLookup, Filter, KeywordQuery, KnowledgeStore, ParentKey, Principal};
+use crate::store::{ChunkLookup, Filter, GoneChunk, KeywordQuery, KnowledgeStore, ParentKey, Principal};
 
 /// A first build is invisible until it is activated, however much is written.
 pub async fn nothing_is_readable_before_the_first_activation(store: &dyn KnowledgeStore) {
@@ -49,8 +51,8 @@ pub async fn a_deleted_document_leaves_nothing(store: &dyn KnowledgeStore) {
     assert_eq!((statistics.chunks, statistics.frequencies), (1, vec![0]));
 }
 
-/// A vanished chunk is told from one that never was, while its document is there.
-pub async fn a_chunk_is_found_then_gone_then_unknown(store: &dyn KnowledgeStore) {
+/// A vanished chunk is told from one that never was, whether its document is still there or not.
+pub async fn a_vanished_chunk_is_told_from_one_that_never_was(store: &dyn KnowledgeStore) {
     let maintainer = filled(store, vec![document("a.md", &["zinc kiln", "zinc kiln", "harbor"])]).await;
     let reader = reader(store).await;
     let second = ChunkId::new(id("a.md"), "zinc kiln", 1);
@@ -59,12 +61,47 @@ pub async fn a_chunk_is_found_then_gone_then_unknown(store: &dyn KnowledgeStore)
     assert_eq!((chunk.parent.key.ordinal, &chunk.parent.text[chunk.range.clone()]), (1, "zinc kiln"));
     maintainer.write_documents(2, vec![document("a.md", &["zinc kiln"])]).await.expect("documents are written");
     let lookup = reader.chunk(second).await.expect("the store answers");
-    assert!(matches!(&lookup, ChunkLookup::Gone(document) if document.path == "a.md"), "{lookup:?}");
+    let version = gone(&lookup).document.as_ref().map(|document| document.version);
+    assert_eq!((&*gone(&lookup).path, version), ("a.md", Some(2)), "its document is there");
     let first = reader.chunk(ChunkId::new(id("a.md"), "zinc kiln", 0)).await.expect("the store answers");
     assert!(matches!(first, ChunkLookup::Found(_)), "{first:?}");
     maintainer.delete_documents(&[id("a.md")]).await.expect("documents are deleted");
-    for chunk in [second, ChunkId::new(id("never.md"), "x", 0)] {
-        assert_eq!(reader.chunk(chunk).await.expect("the store answers"), ChunkLookup::Unknown);
+    for chunk in [second, ChunkId::new(id("a.md"), "zinc kiln", 0)] {
+        let lookup = reader.chunk(chunk).await.expect("the store answers");
+        assert_eq!((&*gone(&lookup).source, &*gone(&lookup).path), ("docs", "a.md"));
+        assert_eq!(gone(&lookup).document, None, "its document vanished too");
+    }
+    let never = reader.chunk(ChunkId::new(id("never.md"), "x", 0)).await.expect("the store answers");
+    assert_eq!(never, ChunkLookup::Unknown);
+    maintainer.write_documents(3, vec![document("a.md", &["zinc kiln"])]).await.expect("documents are written");
+    let back = reader.chunk(ChunkId::new(id("a.md"), "zinc kiln", 0)).await.expect("the store answers");
+    assert!(matches!(back, ChunkLookup::Found(_)), "{back:?}");
+}
+
+/// A chunk that a changed contract cuts otherwise is gone with the switch, not before it.
+pub async fn chunks_vanish_with_a_switch(store: &dyn KnowledgeStore) {
+    filled(store, vec![document("a.md", &["zinc", "kiln"])]).await;
+    let contract = Contract { chunker_version: 99, ..Contract::default() };
+    let lease = store.lease().await.expect("a lease is given");
+    let second = store.maintainer(&lease, &contract).await.expect("a maintainer is given");
+    second.write_documents(2, vec![document("a.md", &["zinc", "slate"])]).await.expect("documents are written");
+    second.write_documents(3, vec![document("a.md", &["zinc", "tide"])]).await.expect("documents are written");
+    let lookup = async |text: &str| {
+        let chunk = ChunkId::new(id("a.md"), text, 0);
+        reader(store).await.chunk(chunk).await.expect("the store answers")
+    };
+    assert!(matches!(lookup("kiln").await, ChunkLookup::Found(_)), "before the switch");
+    second.activate().await.expect("the revision is activated");
+    store.lease().await.expect("a later sync begins");
+    assert_eq!(gone(&lookup("kiln").await).path, "a.md");
+    assert!(matches!(lookup("zinc").await, ChunkLookup::Found(_)), "both have it");
+    assert_eq!(lookup("slate").await, ChunkLookup::Unknown, "nobody ever saw it");
+}
+
+fn gone(lookup: &ChunkLookup) -> &GoneChunk {
+    match lookup {
+        ChunkLookup::Gone(chunk) => chunk,
+        other => unreachable!("the chunk was there: {other:?}"),
     }
 }
 

@@ -27,10 +27,15 @@ pub(super) struct Entry {
 impl Entry {
     /// Whether the principal may know of it.
     pub(super) fn visible_to(&self, principal: &Principal) -> bool {
-        self.access.as_ref().is_none_or(|allowed| {
-            allowed.iter().any(|name| *name == principal.subject || principal.groups.contains(name))
-        })
+        admits(self.access.as_deref(), principal)
     }
+}
+
+/// Whether an access list lets the principal in; none lets everybody.
+pub(super) fn admits(access: Option<&[String]>, principal: &Principal) -> bool {
+    access.is_none_or(|allowed| {
+        allowed.iter().any(|name| *name == principal.subject || principal.groups.contains(name))
+    })
 }
 
 /// Documents a search may return: `None` is all.
@@ -86,9 +91,14 @@ impl Catalog {
         self.by_key.get(&key)
     }
 
+    /// The document with this id, whoever may see it.
+    pub(super) fn by_id(&self, id: DocumentId) -> Option<&Arc<Entry>> {
+        self.by_id.get(&id).and_then(|key| self.by_key.get(key))
+    }
+
     /// The document with this id, if the principal may see it.
     pub(super) fn visible(&self, id: DocumentId, principal: &Principal) -> Option<&Arc<Entry>> {
-        self.by_id.get(&id).and_then(|key| self.by_key.get(key)).filter(|entry| entry.visible_to(principal))
+        self.by_id(id).filter(|entry| entry.visible_to(principal))
     }
 
     /// The documents that pass, sorted by source and path, after `after`.

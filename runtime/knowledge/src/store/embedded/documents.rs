@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::database::{Write, engine};
 use super::rows::{self, json};
+use super::vanished;
 use crate::chunk::{Parent, indexed_text};
 use crate::identity::{ChunkId, DocumentId, TextHash};
 use crate::store::{DocumentFailure, DocumentWrite, FileStamp, ManifestEntry, StoreError};
@@ -77,13 +78,13 @@ pub(super) async fn write_document(write: &mut Write, to: Target, new: &Prepared
     {
         return refresh(write, to, *key, new).await;
     }
-    let old = match known {
-        Some((key, _)) => clear_text(write, to, key).await?,
-        None => String::from("[]"),
+    let former = match known {
+        Some((key, _)) => clear_text(write, key).await?,
+        None => FormerText::default(),
     };
     let key = upsert(write, to, new).await?;
     insert_text(write, to, key, new).await?;
-    drop_unused_vectors(write, &old).await
+    former.forget(write, key).await
 }
 
 async fn refresh(write: &mut Write, to: Target, key: i64, new: &Prepared) -> Result<(), sqlx::Error> {
@@ -101,26 +102,36 @@ async fn refresh(write: &mut Write, to: Target, key: i64, new: &Prepared) -> Res
     Ok(())
 }
 
-/// Removes a document's text; its chunks become tombstones. Gives the hashes of their texts as JSON.
-async fn clear_text(write: &mut Write, to: Target, key: i64) -> Result<String, sqlx::Error> {
-    let hashes = text_hashes(write, key).await?;
-    sqlx::query(
-        "INSERT OR REPLACE INTO tombstone (document, chunk, generation) \
-         SELECT document, id, ?2 FROM chunk WHERE document = ?1",
-    )
-    .bind(key)
-    .bind(to.generation)
-    .execute(&mut **write)
-    .await?;
-    sqlx::query("DELETE FROM parent WHERE document = ?").bind(key).execute(&mut **write).await?;
-    Ok(hashes)
+/// What a document had before its text was removed, as JSON lists: the ids of its chunks and the hashes of their texts.
+struct FormerText {
+    chunks: String,
+    hashes: String,
 }
 
-async fn text_hashes(write: &mut Write, document: i64) -> Result<String, sqlx::Error> {
-    sqlx::query_scalar("SELECT json_group_array(DISTINCT hex(text_hash)) FROM chunk WHERE document = ?")
-        .bind(document)
-        .fetch_one(&mut **write)
-        .await
+impl Default for FormerText {
+    fn default() -> Self {
+        Self { chunks: "[]".into(), hashes: "[]".into() }
+    }
+}
+
+impl FormerText {
+    /// Drops what nothing needs any more, once the document's new text is written, if there is one.
+    async fn forget(&self, write: &mut Write, document: i64) -> Result<(), sqlx::Error> {
+        vanished::remember(write, document, &self.chunks).await?;
+        drop_unused_vectors(write, &self.hashes).await
+    }
+}
+
+/// Removes a document's text.
+async fn clear_text(write: &mut Write, key: i64) -> Result<FormerText, sqlx::Error> {
+    let (chunks, hashes) = sqlx::query_as(
+        "SELECT json_group_array(hex(id)), json_group_array(DISTINCT hex(text_hash)) FROM chunk WHERE document = ?",
+    )
+    .bind(key)
+    .fetch_one(&mut **write)
+    .await?;
+    sqlx::query("DELETE FROM parent WHERE document = ?").bind(key).execute(&mut **write).await?;
+    Ok(FormerText { chunks, hashes })
 }
 
 async fn upsert(write: &mut Write, to: Target, new: &Prepared) -> Result<i64, sqlx::Error> {
@@ -180,10 +191,6 @@ async fn insert_text(write: &mut Write, to: Target, key: i64, new: &Prepared) ->
     .bind(&new.chunks)
     .execute(&mut **write)
     .await?;
-    sqlx::query("DELETE FROM tombstone WHERE document = ?1 AND chunk IN (SELECT id FROM chunk WHERE document = ?1)")
-        .bind(key)
-        .execute(&mut **write)
-        .await?;
     Ok(())
 }
 
@@ -214,7 +221,7 @@ pub(super) async fn delete_document(
         .fetch_optional(&mut **write)
         .await?;
     let Some(key) = key else { return Ok(false) };
-    let hashes = text_hashes(write, key).await?;
+    clear_text(write, key).await?.forget(write, key).await?;
     sqlx::query("DELETE FROM document WHERE key = ?").bind(key).execute(&mut **write).await?;
     sqlx::query("INSERT INTO deletion (revision, document, generation) VALUES (?, ?, ?)")
         .bind(revision)
@@ -222,7 +229,6 @@ pub(super) async fn delete_document(
         .bind(generation)
         .execute(&mut **write)
         .await?;
-    drop_unused_vectors(write, &hashes).await?;
     Ok(true)
 }
 

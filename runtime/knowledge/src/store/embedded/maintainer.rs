@@ -9,7 +9,7 @@ use super::database::{Write, raise_generation};
 use super::derived::blocking;
 use super::documents::{self, Target};
 use super::revision::Revision;
-use super::{digest, rows, vectors};
+use super::{digest, rows, vanished, vectors};
 use crate::embed::Embedder;
 use crate::identity::DocumentId;
 use crate::store::{
@@ -179,6 +179,7 @@ impl Maintainer for EmbeddedMaintainer {
         let database = &self.shared.database;
         self.revision.fresh(&self.shared).await?;
         let mut write = database.begin_leased(action, self.token).await?;
+        vanished::remember_switch(&mut write, self.revision.key).await.map_err(database.failed(action))?;
         for statement in [
             "UPDATE revision SET state = 'retired' WHERE state = 'active' AND key <> ?",
             "UPDATE revision SET state = 'active' WHERE key = ?",

@@ -17,6 +17,7 @@ mod reader;
 mod revision;
 mod rows;
 mod top;
+mod vanished;
 mod vectors;
 
 #[cfg(test)]

@@ -13,10 +13,11 @@ use super::derived::{Snapshot, blocking};
 use super::revision::Revision;
 use super::rows;
 use super::top::Candidate;
+use super::vanished;
 use crate::identity::{ChunkId, DocumentId};
 use crate::store::{
-    ChunkHit, ChunkLookup, ChunkText, Counts, DocumentSummary, Filter, KeywordQuery, ParentKey, ParentText, Principal,
-    Reader, StoreError, TermStatistics,
+    ChunkHit, ChunkLookup, ChunkText, Counts, DocumentSummary, Filter, GoneChunk, KeywordQuery, ParentKey, ParentText,
+    Principal, Reader, StoreError, TermStatistics,
 };
 
 /// Chunks from which on a search runs beside the runtime's threads: below, moving it costs more than it takes.
@@ -96,16 +97,20 @@ impl EmbeddedReader {
         Ok(loaded)
     }
 
-    async fn tombstone(&self, id: ChunkId) -> Result<Option<DocumentId>, StoreError> {
-        let found: Option<Vec<u8>> = sqlx::query_scalar(
-            "SELECT d.id FROM tombstone t JOIN document d ON d.key = t.document WHERE t.chunk = ? AND d.revision = ?",
-        )
-        .bind(id.0.as_bytes().as_slice())
-        .bind(self.revision.key)
-        .fetch_optional(self.shared.database.readers())
-        .await
-        .map_err(self.shared.database.failed(READ))?;
-        Ok(found.map(|bytes| rows::document_id(&bytes)))
+    /// Where a chunk was that is not there any more, as far as the principal may know.
+    async fn gone(&self, id: ChunkId, catalog: &Catalog) -> Result<ChunkLookup, StoreError> {
+        let found = vanished::find(self.shared.database.readers(), id).await;
+        let Some(chunk) = found.map_err(self.shared.database.failed(READ))? else { return Ok(ChunkLookup::Unknown) };
+        let document = catalog.by_id(chunk.document);
+        let visible = document.map_or_else(|| chunk.visible_to(&self.principal), |now| now.visible_to(&self.principal));
+        if !visible {
+            return Ok(ChunkLookup::Unknown);
+        }
+        Ok(ChunkLookup::Gone(Box::new(GoneChunk {
+            source: chunk.source,
+            path: chunk.path,
+            document: document.map(|entry| Arc::clone(&entry.summary)),
+        })))
     }
 
     async fn found(&self, id: ChunkId, snapshot: &Snapshot) -> Result<Option<ChunkText>, StoreError> {
@@ -185,9 +190,7 @@ impl Reader for EmbeddedReader {
         if let Some(chunk) = self.found(id, &snapshot).await? {
             return Ok(ChunkLookup::Found(Box::new(chunk)));
         }
-        let document = self.tombstone(id).await?;
-        let entry = document.and_then(|id| snapshot.catalog.visible(id, &self.principal));
-        Ok(entry.map_or(ChunkLookup::Unknown, |entry| ChunkLookup::Gone(Box::new((*entry.summary).clone()))))
+        self.gone(id, &snapshot.catalog).await
     }
 
     async fn document(&self, id: DocumentId) -> Result<Option<DocumentSummary>, StoreError> {

@@ -12,8 +12,9 @@ use tempfile::TempDir;
 
 use super::{EmbeddedOptions, EmbeddedStore, Tokenise};
 use crate::analyse::{Token, TokenKind};
+use crate::identity::ChunkId;
 use crate::store::contract::{self, document};
-use crate::store::{Filter, KeywordQuery, KnowledgeStore, Maintainer, Principal, Reader};
+use crate::store::{ChunkLookup, Filter, KeywordQuery, KnowledgeStore, Maintainer, Principal, Reader};
 
 /// Words at white space; one with a digit is an identifier.
 fn tokens(text: &str) -> Vec<Token> {
@@ -103,4 +104,12 @@ async fn access_lists_hide_documents_from_others() {
     assert_eq!(seen("eve", &[]).await, ["all.md"]);
     assert_eq!(seen("ann", &[]).await, ["all.md", "mine.md"]);
     assert_eq!(seen("ann", &["staff"]).await, ["all.md", "mine.md", "staff.md"]);
+    let mine = document("mine.md", &["zinc"]);
+    maintainer.delete_documents(&[mine.id]).await.unwrap();
+    for (subject, knows) in [("ann", true), ("eve", false)] {
+        let principal = Principal { subject: subject.into(), groups: Vec::new() };
+        let reader = store.reader(&principal).await.unwrap().unwrap();
+        let lookup = reader.chunk(ChunkId::new(mine.id, "zinc", 0)).await.unwrap();
+        assert_eq!(lookup != ChunkLookup::Unknown, knows, "{subject}: {lookup:?}");
+    }
 }

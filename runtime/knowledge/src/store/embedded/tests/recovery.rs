@@ -5,7 +5,8 @@ use tempfile::TempDir;
 use super::{count, maintainer, open, options, query, reader};
 use crate::store::contract::{WordEmbedder, document};
 use crate::store::embedded::EmbeddedStore;
-use crate::store::{ChunkHit, Filter, KnowledgeStore, Reader, StoreError};
+use crate::identity::ChunkId;
+use crate::store::{ChunkHit, ChunkLookup, Filter, KnowledgeStore, Reader, StoreError};
 
 /// Twenty documents with vectors, one replaced, one deleted, all durable; gives the index folder.
 async fn filled(folder: &TempDir) -> PathBuf {
@@ -163,6 +164,31 @@ async fn a_retired_revision_goes_with_its_vectors_once_nobody_reads_it() {
         .await
         .unwrap();
     assert_eq!(left, (1, 1), "the vector of zinc is still needed");
+}
+
+#[tokio::test]
+async fn vanished_chunks_are_remembered_over_restarts_until_newer_ones_fill_the_memory() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await;
+    let writer = maintainer(&store).await;
+    writer.write_documents(1, ["a.md", "b.md"].map(|path| document(path, &["zinc"])).into()).await.unwrap();
+    writer.activate().await.unwrap();
+    writer.delete_documents(&[document("a.md", &[]).id]).await.unwrap();
+    store.close().await;
+    drop((writer, store));
+    let store = open(folder.path()).await;
+    let lookup = async |path: &str| {
+        let chunk = ChunkId::new(document(path, &[]).id, "zinc", 0);
+        reader(&store).await.chunk(chunk).await.unwrap()
+    };
+    assert!(matches!(lookup("a.md").await, ChunkLookup::Gone(_)));
+    let mut write = store.shared.database.begin("test").await.unwrap();
+    let others = "UPDATE sqlite_sequence SET seq = seq + 100000 - 1 WHERE name = 'vanished'";
+    sqlx::query(others).execute(&mut *write).await.unwrap();
+    store.shared.database.commit("test", write).await.unwrap();
+    maintainer(&store).await.delete_documents(&[document("b.md", &[]).id]).await.unwrap();
+    assert!(matches!(lookup("b.md").await, ChunkLookup::Gone(_)));
+    assert_eq!(lookup("a.md").await, ChunkLookup::Unknown, "the oldest of 100,001");
 }
 
 #[tokio::test]
