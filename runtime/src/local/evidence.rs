@@ -7,6 +7,7 @@ use groundwork_agent::passage::{ArmScore, Evidence, Passage, QueryTerm, QueryTer
 use groundwork_config::Retrieval;
 use groundwork_knowledge::analyse::Analyser;
 use groundwork_knowledge::document::{Format, Locator};
+use groundwork_knowledge::embed::Probed;
 use groundwork_knowledge::search::{
     ArmHit, Hit, SearchRequest, SearchResult, Searcher, SelectedPassage, select_passages,
 };
@@ -66,7 +67,10 @@ impl Corpus {
             let reader = base.reader(principal).await?;
             let contract = reader.contract();
             let analyser = tools.analyser(&contract.keyword);
-            let embedder = tools.embedder(&contract.embedding)?;
+            let embedder = match (tools.embedder(&contract.embedding)?, reader.probes().await?) {
+                (Some(embedder), Some(recorded)) => Some(Arc::new(Probed::new(embedder, recorded)) as _),
+                (embedder, _) => embedder,
+            };
             let searcher = Searcher { reader: Arc::clone(&reader), analyser: analyser.clone(), embedder };
             members.push(Member { name: base.config().name.clone(), reader, searcher, analyser });
         }

@@ -4,8 +4,11 @@ use groundwork_config::Endpoint;
 use groundwork_endpoint::{CallError, ClientError, EndpointClient, MAX_REPLY_BYTES};
 use serde::Deserialize;
 use serde_json::json;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
 
-use super::{EmbedError, EmbedKind, Embedder, EmbedderProfile, unit};
+use super::probe::PROBE_SENTENCES;
+use super::{EmbedError, EmbedKind, Embedder, EmbedderProfile, Probes, unit};
 use crate::identity::TextHash;
 
 /// Upper bound of the texts handed over at once, so that a failed batch does not throw away minutes of work.
@@ -34,6 +37,7 @@ pub struct EndpointEmbedder {
     settings: EndpointEmbedding,
     client: EndpointClient,
     concurrency: usize,
+    probed: Mutex<Option<(Instant, Probes)>>,
 }
 
 impl EndpointEmbedder {
@@ -50,7 +54,7 @@ impl EndpointEmbedder {
             fusion_weight: 0.5,
             max_batch: settings.max_batch.saturating_mul(concurrency).min(MAX_TEXTS_A_CALL.max(settings.max_batch)),
         };
-        Ok(Self { profile, settings, client, concurrency })
+        Ok(Self { profile, settings, client, concurrency, probed: Mutex::default() })
     }
 
     async fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -102,6 +106,18 @@ impl Embedder for EndpointEmbedder {
         let empty = || vec![0.0; self.settings.dimensions];
         let filled = texts.iter().map(|text| if blank(text) { Some(empty()) } else { vectors.next() });
         filled.collect::<Option<_>>().ok_or_else(|| self.refused(texts.len(), "vectors are missing".into()))
+    }
+
+    async fn probe(&self, max_age: Duration) -> Result<Option<Probes>, EmbedError> {
+        let mut probed = self.probed.lock().await;
+        if let Some((at, probes)) = &*probed
+            && at.elapsed() < max_age
+        {
+            return Ok(Some(probes.clone()));
+        }
+        let probes = Probes(self.embed(EmbedKind::Passage, &PROBE_SENTENCES.map(str::to_owned)).await?);
+        *probed = Some((Instant::now(), probes.clone()));
+        Ok(Some(probes))
     }
 }
 

@@ -7,6 +7,7 @@ mod encoder;
 mod endpoint;
 mod factory;
 mod hashing;
+mod probe;
 
 #[cfg(test)]
 mod contract_tests;
@@ -15,8 +16,10 @@ pub use encoder::CrateEncoder;
 pub use endpoint::{EndpointEmbedder, EndpointEmbedding};
 pub use factory::{EmbedderError, embedder_for};
 pub use hashing::HashingEmbedder;
+pub use probe::{Probed, Probes};
 
 use async_trait::async_trait;
+use std::time::Duration;
 
 /// What a text is embedded as; some models want different prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,13 @@ pub trait Embedder: Send + Sync {
     /// One vector a text, in order, of the profile's dimension, finite, of length 1 (or all zero for a text without
     /// any feature). Texts are at most `max_batch`. An error means that none of them got a vector.
     async fn embed(&self, kind: EmbedKind, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The vectors that fixed sentences have now, or had at most `max_age` ago; `None` where the identity names the
+    /// weights, so that there is nothing to find out.
+    async fn probe(&self, max_age: Duration) -> Result<Option<Probes>, EmbedError> {
+        let _ = max_age;
+        Ok(None)
+    }
 }
 
 /// Why a batch got no vectors.
@@ -67,6 +77,18 @@ pub enum EmbedError {
         texts: usize,
         /// What was wrong with it, and the fix where there is one.
         reason: String,
+    },
+    /// The model behind the identity is another one than before: its vectors cannot be compared with those stored.
+    #[error(
+        "the model behind {identity} is not the one that made the stored vectors: fixed sentences have a cosine of \
+         {cosine:.3} to those recorded, 0.999 is expected; bring that model back, or give the new one another name \
+         (of the model or of the endpoint), and its vectors are built beside"
+    )]
+    ModelChanged {
+        /// Identity of the embedder.
+        identity: String,
+        /// Lowest cosine of a sentence.
+        cosine: f32,
     },
     /// The embedder could not be reached or was busy after all retries; later may work.
     #[error("failed to reach the embedder {identity}: {reason}")]

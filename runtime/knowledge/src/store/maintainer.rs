@@ -129,7 +129,9 @@ pub trait Maintainer: Send + Sync {
     async fn delete_documents(&self, ids: &[DocumentId]) -> Result<u64, StoreError>;
 
     /// Gives up to `limit` pending chunks their vectors, newest files first, in one transaction: stored vectors of the
-    /// same text and embedder are reused, the rest is embedded. The text goes to the embedder and nowhere else.
+    /// same text and embedder are reused, the rest is embedded. The text goes to the embedder and nowhere else. The
+    /// embedder's probes are recorded with its first vectors; later ones that differ are
+    /// [`EmbedError::ModelChanged`](crate::embed::EmbedError::ModelChanged), and nothing is written.
     async fn embed_pending(&self, embedder: &dyn Embedder, limit: usize) -> Result<EmbedProgress, StoreError>;
 
     /// Makes derived indexes durable and visible.

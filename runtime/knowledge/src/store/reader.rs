@@ -8,6 +8,7 @@ use super::{
     ChunkHit, ChunkLookup, Counts, DocumentSummary, Filter, KeywordQuery, ParentKey, ParentText, StoreError,
     TermStatistics,
 };
+use crate::embed::Probes;
 use crate::identity::{ChunkId, DocumentId};
 
 /// The only handle that returns text or scores.
@@ -55,6 +56,9 @@ pub trait Reader: Send + Sync {
 
     /// The indexed terms closest to `term` (edit distance at most 2, nearest first, then most frequent).
     async fn similar_terms(&self, term: &str, limit: usize) -> Result<Vec<String>, StoreError>;
+
+    /// What the embedder gave for its probe sentences when the revision's vectors were made; none where it has none.
+    async fn probes(&self) -> Result<Option<Probes>, StoreError>;
 
     /// How far the revision is.
     async fn counts(&self) -> Result<Counts, StoreError>;

@@ -103,6 +103,24 @@ async fn a_query_carries_its_prefix_and_the_model() {
 }
 
 #[tokio::test]
+async fn probes_are_asked_for_again_when_they_are_too_old() {
+    let body = r#"{"data":[{"index":0,"embedding":[1,0]}]}"#;
+    let pair = r#"{"data":[{"embedding":[1,0]},{"embedding":[0,1]}]}"#;
+    let server = MockServer::start().await;
+    let two = body_partial_json(json!({"input": [PROBE_SENTENCES[0], PROBE_SENTENCES[1]]}));
+    let one = body_partial_json(json!({"input": [PROBE_SENTENCES[2]]}));
+    for (asked, reply) in [(two, pair), (one, body)] {
+        let reply = ResponseTemplate::new(200).set_body_string(reply);
+        Mock::given(asked).respond_with(reply).expect(2).mount(&server).await;
+    }
+    let embedder = EndpointEmbedder::new(&endpoint(server.uri()), settings()).unwrap();
+    let probes = embedder.probe(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(probes, Some(Probes(vec![vec![1.0, 0.0], vec![0.0, 1.0], vec![1.0, 0.0]])));
+    assert_eq!(embedder.probe(Duration::from_secs(60)).await.unwrap(), probes);
+    assert_eq!(embedder.probe(Duration::ZERO).await.unwrap(), probes);
+}
+
+#[tokio::test]
 async fn a_busy_server_is_unavailable_and_a_bad_key_is_refused() {
     let (_server, busy) = embedder(ResponseTemplate::new(503)).await;
     let error = busy.embed(EmbedKind::Query, &["a".to_owned()]).await.unwrap_err();

@@ -5,11 +5,12 @@ use sha2::{Digest, Sha256};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use uuid::Uuid;
 
 use crate::chunk::{Chunk, ChunkedDocument, Parent};
 use crate::document::{Format, Locator, Metadata, NormalisedDocument};
-use crate::embed::{EmbedError, EmbedKind, Embedder, EmbedderProfile};
+use crate::embed::{EmbedError, EmbedKind, Embedder, EmbedderProfile, Probes};
 use crate::identity::{DocumentId, TextHash};
 use crate::store::{
     ChunkHit, DocumentWrite, FileStamp, Filter, KeywordQuery, KnowledgeStore, Maintainer, Principal, Reader,
@@ -138,6 +139,7 @@ pub(super) async fn found(reader: &dyn Reader, word: &str) -> Vec<String> {
 pub struct WordEmbedder {
     profile: EmbedderProfile,
     texts: AtomicU64,
+    probes: Option<Probes>,
 }
 
 impl WordEmbedder {
@@ -151,7 +153,14 @@ impl WordEmbedder {
             fusion_weight: 0.5,
             max_batch: 3,
         };
-        Self { profile, texts: AtomicU64::new(0) }
+        Self { profile, texts: AtomicU64::new(0), probes: None }
+    }
+
+    /// One with this identity whose model may be exchanged; its probes have this direction.
+    pub fn exchangeable(identity: &str, direction: usize) -> Self {
+        let mut probe = vec![0.0; 8];
+        probe[direction] = 1.0;
+        Self { probes: Some(Probes(vec![probe; 3])), ..Self::new(identity) }
     }
 
     /// Texts embedded so far.
@@ -180,5 +189,9 @@ impl Embedder for WordEmbedder {
         assert!(texts.len() <= self.profile.max_batch, "a batch is within the embedder's limit");
         self.texts.fetch_add(texts.len() as u64, Ordering::Relaxed);
         Ok(texts.iter().map(|text| Self::vector(text)).collect())
+    }
+
+    async fn probe(&self, _max_age: Duration) -> Result<Option<Probes>, EmbedError> {
+        Ok(self.probes.clone())
     }
 }

@@ -31,6 +31,7 @@ pub async fn all<F: Future<Output = Arc<dyn KnowledgeStore>>>(store: impl Fn() -
     vectors_are_searched_by_cosine(&*store().await).await;
     a_query_vector_of_another_length_is_refused(&*store().await).await;
     vectors_are_reused_by_text(&*store().await).await;
+    another_model_behind_a_name_is_refused(&*store().await).await;
     repeating_a_call_changes_nothing(&*store().await).await;
     an_old_lease_is_refused(&*store().await).await;
     a_failure_keeps_the_last_good_version(&*store().await).await;

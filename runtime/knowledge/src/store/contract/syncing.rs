@@ -1,8 +1,10 @@
 use groundwork_config::{Chunking, Contract};
+use std::time::Duration;
 
 use super::fixture::{WordEmbedder, document, filled, found, id, maintainer, reader, stamp};
+use crate::embed::{EmbedError, Embedder};
 use crate::identity::TextHash;
-use crate::store::{DocumentFailure, Filter, KnowledgeStore, StoreError, SyncLease};
+use crate::store::{DocumentFailure, Filter, KnowledgeStore, Maintainer, StoreError, SyncLease};
 
 /// A text embedded once is never embedded again, within a document, between documents and after an edit.
 pub async fn vectors_are_reused_by_text(store: &dyn KnowledgeStore) {
@@ -22,6 +24,35 @@ pub async fn vectors_are_reused_by_text(store: &dyn KnowledgeStore) {
     assert_eq!((counts.chunks, counts.vectors, counts.without_vector), (4, 4, 0));
     let again = maintainer.embed_pending(&embedder, 10).await.expect("nothing is pending");
     assert_eq!((again.embedded, again.reused, again.remaining), (0, 0, 0));
+}
+
+/// What another model behind the same name embeds is not mixed with what is stored, whichever revision asks; the same
+/// model goes on.
+pub async fn another_model_behind_a_name_is_refused(store: &dyn KnowledgeStore) {
+    let first = filled(store, vec![document("a.md", &["zinc"])]).await;
+    let recorded = WordEmbedder::exchangeable("remote", 1);
+    assert_eq!(reader(store).await.probes().await.expect("the store answers"), None, "no vector, no probes");
+    first.embed_pending(&recorded, 10).await.expect("chunks are embedded");
+    let probes = recorded.probe(Duration::ZERO).await.expect("a probe is made");
+    assert_eq!(reader(store).await.probes().await.expect("the store answers"), probes);
+    first.write_documents(2, vec![document("b.md", &["kiln"])]).await.expect("documents are written");
+    let other = WordEmbedder::exchangeable("remote", 2);
+    let refused = async |maintainer: &dyn Maintainer| {
+        let error = maintainer.embed_pending(&other, 10).await.expect_err("another model is refused");
+        assert!(matches!(error, StoreError::Embed(EmbedError::ModelChanged { .. })), "{error:?}");
+    };
+    refused(&*first).await;
+    let counts = first.counts().await.expect("the store answers");
+    assert_eq!((counts.chunks, counts.vectors), (2, 1), "nothing was written");
+    assert_eq!(reader(store).await.probes().await.expect("the store answers"), probes);
+    assert_eq!(found(&*reader(store).await, "kiln").await, ["b.md"], "keywords go on");
+    let contract = Contract { chunker_version: 99, ..Contract::default() };
+    let lease = store.lease().await.expect("a lease is given");
+    let second = store.maintainer(&lease, &contract).await.expect("a maintainer is given");
+    second.write_documents(3, vec![document("a.md", &["zinc", "tide"])]).await.expect("documents are written");
+    refused(&*second).await;
+    let progress = second.embed_pending(&recorded, 10).await.expect("the model is back");
+    assert_eq!((progress.embedded, progress.reused, progress.remaining), (1, 1, 0));
 }
 
 /// Every call may be made again, as after a crash between its end and the caller's note of it.

@@ -33,9 +33,8 @@ impl Entry {
 
 /// Whether an access list lets the principal in; none lets everybody.
 pub(super) fn admits(access: Option<&[String]>, principal: &Principal) -> bool {
-    access.is_none_or(|allowed| {
-        allowed.iter().any(|name| *name == principal.subject || principal.groups.contains(name))
-    })
+    access
+        .is_none_or(|allowed| allowed.iter().any(|name| *name == principal.subject || principal.groups.contains(name)))
 }
 
 /// Documents a search may return: `None` is all.

@@ -14,6 +14,7 @@ use super::revision::Revision;
 use super::rows;
 use super::top::Candidate;
 use super::vanished;
+use crate::embed::Probes;
 use crate::identity::{ChunkId, DocumentId};
 use crate::store::{
     ChunkHit, ChunkLookup, ChunkText, Counts, DocumentSummary, Filter, GoneChunk, KeywordQuery, ParentKey, ParentText,
@@ -231,6 +232,15 @@ impl Reader for EmbeddedReader {
         let (keywords, term) = (Arc::clone(&snapshot.keywords), term.to_owned());
         let similar = blocking(move || keywords.similar_terms(&term, SIMILAR_DISTANCE, limit)).await;
         similar.map_err(|error| engine("look for similar terms", error))
+    }
+
+    async fn probes(&self) -> Result<Option<Probes>, StoreError> {
+        let failed = self.shared.database.failed(READ);
+        let mut read = self.shared.database.readers().acquire().await.map_err(&failed)?;
+        match rows::embedder(&mut read, self.revision.key).await.map_err(&failed)? {
+            Some((_, embedder)) => rows::probes(&mut *read, &embedder.identity).await.map_err(&failed),
+            None => Ok(None),
+        }
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {

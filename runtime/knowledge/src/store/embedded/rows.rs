@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::catalog::Entry;
 use super::matrix::Embedded;
 use crate::document::{Format, Metadata};
+use crate::embed::Probes;
 use crate::identity::{ChunkId, DocumentId, TextHash};
 use crate::store::{Counts, DocumentSummary, ParentChunk, ParentKey, ParentText};
 
@@ -89,6 +90,19 @@ pub(super) async fn embedder(
     .fetch_optional(read)
     .await?;
     Ok(row.map(|(key, identity, dimensions)| (key, Embedded { identity, dimensions: dimensions as usize })))
+}
+
+/// The probes recorded with an embedder's vectors, by its identity.
+pub(super) async fn probes(read: impl sqlx::SqliteExecutor<'_>, identity: &str) -> Result<Option<Probes>, sqlx::Error> {
+    let row: Option<(i64, Option<Vec<u8>>)> =
+        sqlx::query_as("SELECT dimensions, probes FROM embedder WHERE identity = ?")
+            .bind(identity)
+            .fetch_optional(read)
+            .await?;
+    let Some((dimensions, Some(bytes))) = row else { return Ok(None) };
+    let (values, _) = bytes.as_chunks();
+    let values: Vec<f32> = values.iter().map(|value| f32::from_le_bytes(*value)).collect();
+    Ok(Some(Probes(values.chunks(dimensions.max(1) as usize).map(<[f32]>::to_vec).collect())))
 }
 
 /// Documents that can be found and changed after generation `from`.

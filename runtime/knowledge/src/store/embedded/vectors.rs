@@ -2,11 +2,12 @@
 
 use sqlx::Row as _;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 
 use super::database::{Database, Write};
 use super::rows::{self, json};
 use crate::chunk::indexed_text;
-use crate::embed::{EmbedKind, Embedder, EmbedderProfile};
+use crate::embed::{EmbedKind, Embedder, EmbedderProfile, Probes};
 use crate::identity::TextHash;
 use crate::store::language::understands;
 use crate::store::{EmbedProgress, StoreError};
@@ -22,6 +23,8 @@ pub(super) struct Batch {
     never: Vec<i64>,
     fresh: BTreeMap<TextHash, Vec<f32>>,
     computed: u64,
+    /// To be recorded with the embedder's first vectors.
+    probes: Option<Probes>,
 }
 
 impl Batch {
@@ -84,6 +87,7 @@ pub(super) async fn gather(
         embedded: understood.iter().map(|chunk| (chunk.key, chunk.hash)).collect(),
         never: foreign.iter().map(|chunk| chunk.key).collect(),
         fresh: BTreeMap::new(),
+        probes: None,
     };
     let missing: Vec<(TextHash, &str)> = missing.into_iter().collect();
     for part in missing.chunks(profile.max_batch.max(1)) {
@@ -91,7 +95,34 @@ pub(super) async fn gather(
         let vectors = embedder.embed(EmbedKind::Passage, &texts).await?;
         batch.fresh.extend(part.iter().map(|(hash, _)| *hash).zip(vectors));
     }
+    if !batch.fresh.is_empty() {
+        batch.probes = first_probes(database, embedder).await?;
+    }
     Ok(batch)
+}
+
+/// Makes sure that what was just embedded is of the model that the stored vectors are of: asked afterwards, since a
+/// model that is exchanged meanwhile is then seen as well. Gives the probes where none are recorded yet.
+async fn first_probes(database: &Database, embedder: &dyn Embedder) -> Result<Option<Probes>, StoreError> {
+    let Some(now) = embedder.probe(Duration::ZERO).await? else { return Ok(None) };
+    let identity = &embedder.profile().identity;
+    match rows::probes(database.readers(), identity).await.map_err(database.failed(ACTION))? {
+        Some(recorded) => recorded.check(identity, &now).map(|()| None).map_err(StoreError::from),
+        None => Ok(Some(now)),
+    }
+}
+
+async fn record_probes(write: &mut Write, identity: &str, probes: &Probes) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE embedder SET probes = ? WHERE identity = ?")
+        .bind(bytes(probes.0.iter().flatten()))
+        .bind(identity)
+        .execute(&mut **write)
+        .await?;
+    Ok(())
+}
+
+fn bytes<'a>(values: impl IntoIterator<Item = &'a f32>) -> Vec<u8> {
+    values.into_iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 async fn take_pending(database: &Database, revision: i64, limit: usize) -> Result<Vec<Pending>, StoreError> {
@@ -130,15 +161,17 @@ async fn stored(database: &Database, identity: &str, chunks: &[Pending]) -> Resu
 
 /// Writes a batch. Chunks that vanished or changed meanwhile are passed over.
 pub(super) async fn store(write: &mut Write, generation: i64, batch: &Batch) -> Result<(), sqlx::Error> {
+    if let Some(probes) = &batch.probes {
+        record_probes(write, &batch.identity, probes).await?;
+    }
     for (hash, vector) in &batch.fresh {
-        let data: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
         sqlx::query(
             "INSERT OR IGNORE INTO vector (embedder, text_hash, data) \
              SELECT key, ?2, ?3 FROM embedder WHERE identity = ?1 AND EXISTS (SELECT 1 FROM chunk WHERE text_hash = ?2)",
         )
         .bind(&batch.identity)
         .bind(hash.0.as_slice())
-        .bind(data)
+        .bind(bytes(vector))
         .execute(&mut **write)
         .await?;
     }

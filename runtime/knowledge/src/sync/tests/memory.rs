@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::chunk::indexed_text;
 use crate::document::NormalisedDocument;
-use crate::embed::{EmbedKind, Embedder};
+use crate::embed::{EmbedKind, Embedder, Probes};
 use crate::identity::{ChunkId, DocumentId, TextHash};
 use crate::store::*;
 
@@ -265,6 +265,10 @@ impl Reader for Handle {
 
     async fn similar_terms(&self, _: &str, _: usize) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
+    }
+
+    async fn probes(&self) -> Result<Option<Probes>, StoreError> {
+        Ok(None)
     }
 
     async fn counts(&self) -> Result<Counts, StoreError> {

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::{count, maintainer, open, options, query, reader};
+use crate::identity::ChunkId;
 use crate::store::contract::{WordEmbedder, document};
 use crate::store::embedded::EmbeddedStore;
-use crate::identity::ChunkId;
 use crate::store::{ChunkHit, ChunkLookup, Filter, KnowledgeStore, Reader, StoreError};
 
 /// Twenty documents with vectors, one replaced, one deleted, all durable; gives the index folder.
