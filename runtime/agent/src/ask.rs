@@ -12,6 +12,7 @@ use crate::answer::{Answer, Sentence};
 use crate::missing::{missing, names_unknown_thing};
 use crate::model::{ChatModel, StepUsage, Usage};
 use crate::passage::{RetrieveError, Retriever};
+use crate::window::Window;
 use crate::writer::Writer;
 use finish::Finish;
 
@@ -32,14 +33,40 @@ pub struct AskOptions {
     pub temperature: f32,
     /// Upper bound of a reply in tokens.
     pub max_tokens: u32,
+    /// Tokens that the model takes as prompt and reply together; `None` is unknown, and nothing is cut for it.
+    pub context_window: Option<u32>,
     /// Prices for the cost report.
     pub prices: Option<groundwork_config::Prices>,
 }
 
 impl Default for AskOptions {
     fn default() -> Self {
-        Self { temperature: 0.0, max_tokens: 1024, prices: None }
+        Self { temperature: 0.0, max_tokens: 1024, context_window: None, prices: None }
     }
+}
+
+/// A question got no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The documents could not be searched.
+    #[error(transparent)]
+    Retrieve(#[from] RetrieveError),
+    /// The question leaves no room in the model's context window, whatever is found.
+    #[error(
+        "the question is too long for {model}: with the instructions it has about {needed} tokens, and the context \
+         window of {window} tokens has to hold {reply} of the reply as well; ask in fewer words, or raise \
+         contextWindow of the endpoint if the model takes more"
+    )]
+    QuestionTooLong {
+        /// Name of the model.
+        model: String,
+        /// Estimated tokens of instructions and question.
+        needed: u64,
+        /// The model's context window in tokens.
+        window: u32,
+        /// Tokens kept for the reply.
+        reply: u32,
+    },
 }
 
 /// What a streaming caller sees, in order: one `Retrieval`, any number of `Sentence` and `Repair`, one `Done`.
@@ -66,12 +93,14 @@ pub enum AskEvent {
 impl Asker {
     /// Answers `question`; `observe` is called for each event as it happens. A model's failure is not an error: the
     /// answer then quotes the documents and says so. Dropping the future stops the run.
-    pub async fn ask(
-        &self,
-        question: &str,
-        observe: &mut (dyn FnMut(AskEvent) + Send),
-    ) -> Result<Answer, RetrieveError> {
+    ///
+    /// # Errors
+    /// The search fails, or the question alone does not fit into the model's context window.
+    pub async fn ask(&self, question: &str, observe: &mut (dyn FnMut(AskEvent) + Send)) -> Result<Answer, AskError> {
         let start = Instant::now();
+        if let Some(model) = &self.model {
+            self.check_length(question, model.name())?;
+        }
         let evidence = self.retriever.retrieve(question).await?;
         let mut usage = Usage { steps: vec![StepUsage::without_model("retrieve", start.elapsed())] };
         let (passages, documents_searched) = (evidence.passages.len(), evidence.documents_searched);
@@ -96,5 +125,18 @@ impl Asker {
         answer.usage = usage;
         observe(AskEvent::Done(Box::new(answer.clone())));
         Ok(answer)
+    }
+
+    fn check_length(&self, question: &str, model: &str) -> Result<(), AskError> {
+        let window = Window::of(&self.options);
+        match (window.exceeded_by(question), window.tokens()) {
+            (Some(needed), Some(tokens)) => Err(AskError::QuestionTooLong {
+                model: model.to_owned(),
+                needed,
+                window: tokens,
+                reply: window.reply(),
+            }),
+            _ => Ok(()),
+        }
     }
 }

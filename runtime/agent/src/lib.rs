@@ -19,13 +19,14 @@ mod missing;
 mod prompt;
 mod reply;
 mod terms;
+mod window;
 mod writer;
 
 #[cfg(test)]
 mod testing;
 
 pub use answer::{Answer, Band, Citation, CitationCheck, Sentence, StopReason};
-pub use ask::{AskEvent, AskOptions, Asker};
+pub use ask::{AskError, AskEvent, AskOptions, Asker};
 pub use chat::OpenAiChat;
 pub use model::{ChatModel, ChatRequest, ChatResponse, ModelError, Usage};
 pub use passage::{Evidence, Passage, RetrieveError, Retriever};

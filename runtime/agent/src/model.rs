@@ -137,6 +137,13 @@ fn cost_micros(prices: &Prices, input_tokens: u64, output_tokens: u64) -> u64 {
     u64::try_from(parts.saturating_add(500_000) / 1_000_000).unwrap_or(u64::MAX)
 }
 
+/// Four characters of ASCII a token, one character of anything else: rough, for where nobody counted.
+pub(crate) fn estimated_tokens(text: &str) -> u64 {
+    let ascii = text.chars().filter(char::is_ascii).count() as u64;
+    let other = text.chars().count() as u64 - ascii;
+    ascii.div_ceil(4) + other
+}
+
 /// A model gave no usable reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -42,17 +42,20 @@ pub(crate) fn system(format: &ReplyFormat) -> String {
 pub(crate) fn question(question: &str, passages: &[Passage]) -> String {
     let marker = uuid::Uuid::new_v4().simple().to_string();
     let mut prompt = format!("<sources-{marker}>\n");
-    for (index, passage) in passages.iter().enumerate() {
-        let above: Vec<&str> = std::iter::once(&passage.title)
-            .chain(&passage.heading_path)
-            .map(|heading| heading.trim())
-            .filter(|heading| !heading.is_empty())
-            .collect();
-        let header = visible(&format!("{} ({})", above.join(" > "), passage.document)).replace(['\n', '\t'], " ");
-        let _ = write!(prompt, "[{}] {}\n{}\n\n", index + 1, header.trim(), visible(&passage.text).trim());
-    }
+    passages.iter().enumerate().for_each(|(index, passage)| prompt.push_str(&source(index, passage)));
     let _ = write!(prompt, "</sources-{marker}>\nThe data block ends above.\n\nQuestion: {}", visible(question).trim());
     prompt
+}
+
+/// One source as it stands in the block; `index` counts from 0.
+pub(crate) fn source(index: usize, passage: &Passage) -> String {
+    let above: Vec<&str> = std::iter::once(&passage.title)
+        .chain(&passage.heading_path)
+        .map(|heading| heading.trim())
+        .filter(|heading| !heading.is_empty())
+        .collect();
+    let header = visible(&format!("{} ({})", above.join(" > "), passage.document)).replace(['\n', '\t'], " ");
+    format!("[{}] {}\n{}\n\n", index + 1, header.trim(), visible(&passage.text).trim())
 }
 
 /// Names what failed and asks for corrections of that only.

@@ -9,6 +9,7 @@ use crate::model::{ChatModel, ChatRequest, ChatResponse, ModelError, ReplyFormat
 use crate::passage::Passage;
 use crate::prompt;
 use crate::reply::{Draft, Rejected, Reply, parse};
+use crate::window::Window;
 
 /// A failed reply is shown to the model again at most up to here.
 const MOST_REPLY_BYTES: usize = 8 * 1024;
@@ -43,9 +44,10 @@ impl Writer<'_> {
         question: &str,
         passages: &'p [Passage],
     ) -> Result<Outcome<'p>, ModelError> {
+        let (passages, notes) = self.fitting(question, passages)?;
         let mut turns = vec![Turn::User(prompt::question(question, passages))];
         let (format, response) = self.first(&turns).await?;
-        let mut written = Written { sentences: Vec::new(), book: Book::new(passages), notes: Vec::new() };
+        let mut written = Written { sentences: Vec::new(), book: Book::new(passages), notes };
         let failed = match parse(&response.text, &format) {
             Ok(Reply::Abstain(reason)) => return Ok(Outcome::Abstained(reason)),
             Ok(Reply::Sentences(drafts)) => self.accept(drafts, passages, &mut written),
@@ -63,6 +65,25 @@ impl Writer<'_> {
             (true, Some(reason)) => Outcome::Abstained(reason),
             (true, None) => Outcome::NothingVerified,
         })
+    }
+
+    /// The best passages that fit into the model's context window, and a note where that is not all of them.
+    fn fitting<'p>(&self, question: &str, passages: &'p [Passage]) -> Result<(&'p [Passage], Vec<String>), ModelError> {
+        let window = Window::of(self.options);
+        let (kept, all) = (window.sources(question, passages), passages.len());
+        let (model, tokens) = (self.model.name(), window.tokens().unwrap_or_default());
+        if kept == all {
+            return Ok((passages, Vec::new()));
+        }
+        if kept == 0 {
+            let reason = format!("no passage fits into its context window of {tokens} tokens beside the question");
+            return Err(ModelError::Refused { model: model.to_owned(), reason });
+        }
+        let note = format!(
+            "{model} was given {kept} of {all} passages, the best ones: its context window of {tokens} tokens has no \
+             room for more."
+        );
+        Ok((&passages[..kept], vec![note]))
     }
 
     /// The first reply, in the strongest format that the server takes.
@@ -97,7 +118,12 @@ impl Writer<'_> {
         let start = Instant::now();
         let mut left_out = 0;
         let mut abstained = None;
-        match self.model.complete(self.request(format, turns)).await {
+        let request = self.request(format, turns);
+        if !Window::of(self.options).fits(&request) {
+            written.notes.push("Sentences that failed their check were left out: another try has no room.".into());
+            return Ok(None);
+        }
+        match self.model.complete(request).await {
             Err(error) if written.sentences.is_empty() => return Err(error),
             Err(error) => written.notes.push(format!("Some sentences were left out: {error}.")),
             Ok(response) => {
@@ -137,7 +163,7 @@ impl Writer<'_> {
             turns,
             format: format.clone(),
             temperature: self.options.temperature,
-            max_tokens: self.options.max_tokens,
+            max_tokens: Window::of(self.options).reply(),
         }
     }
 

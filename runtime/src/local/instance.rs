@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use groundwork_agent::confidence::Signals;
 use groundwork_agent::quote::choose;
-use groundwork_agent::{AskEvent as AgentEvent, AskOptions, Asker, ChatModel, RetrieveError, Retriever};
+use groundwork_agent::{AskError, AskEvent as AgentEvent, AskOptions, Asker, ChatModel, RetrieveError, Retriever};
 use groundwork_config::{Retrieval, RuntimeConfig};
 use groundwork_knowledge::identity::{ChunkId, DocumentId};
 use groundwork_knowledge::load::ExtractionPool;
@@ -149,6 +149,7 @@ impl Instance {
         AskOptions {
             temperature: f32::from(pipeline.temperature_milli) / 1000.0,
             max_tokens: MAX_REPLY_TOKENS,
+            context_window: endpoint.and_then(|endpoint| endpoint.context_window),
             prices: endpoint.and_then(|endpoint| endpoint.prices),
         }
     }
@@ -304,6 +305,15 @@ fn observe_agent(event: AgentEvent, observe: &mut (dyn FnMut(AskEvent) + Send)) 
 
 fn milliseconds(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1000.0
+}
+
+impl From<AskError> for ServiceError {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Retrieve(error) => error.into(),
+            AskError::QuestionTooLong { .. } => Self::invalid("question", error.to_string()),
+        }
+    }
 }
 
 impl From<RetrieveError> for ServiceError {

@@ -199,6 +199,64 @@ async fn an_injection_that_the_model_repeats_needs_a_quote_like_anything_else() 
     assert!(!asked[0].system.contains("unlimited"), "sources never reach the instructions");
 }
 
+async fn ask_within(
+    tokens: u32,
+    replies: &[&str],
+    texts: &[&str],
+    question: &str,
+) -> (Result<Answer, AskError>, Arc<Scripted>) {
+    let model = Scripted::new(replies);
+    let options = AskOptions { context_window: Some(tokens), ..AskOptions::default() };
+    let asker = Asker { retriever: Arc::new(Fixed::new(texts)), model: Some(model.clone()), options };
+    (asker.ask(question, &mut |_| {}).await, model)
+}
+
+#[tokio::test]
+async fn sources_of_the_lowest_ranks_are_dropped_until_the_prompt_fits() {
+    let filler = "Nothing of interest stands here. ".repeat(60);
+    let texts = [LEAVE, &filler, &filler];
+    let text = reply(&[sentence("They get 30 days.", 1, "get 30 vacation days")]);
+    let (answer, model) = ask_within(2048, &[&text], &texts, QUESTION).await;
+    let answer = answer.unwrap();
+    assert_eq!(answer.text, "They get 30 days. [1]");
+    let note =
+        "scripted was given 2 of 3 passages, the best ones: its context window of 2048 tokens has no room for more.";
+    assert_eq!(answer.notes, [note]);
+    let asked = model.asked.lock().unwrap();
+    assert_eq!(asked[0].max_tokens, 512);
+    assert!(matches!(&asked[0].turns[0], Turn::User(prompt) if prompt.contains("[2] ") && !prompt.contains("[3] ")));
+}
+
+#[tokio::test]
+async fn where_not_even_the_best_source_fits_the_documents_are_quoted() {
+    let long = format!("{LEAVE} {}", "Nothing of interest stands here. ".repeat(200));
+    let (answer, model) = ask_within(1500, &[], &[&long], QUESTION).await;
+    let answer = answer.unwrap();
+    assert_eq!((answer.stop_reason, answer.written_by.as_str()), (StopReason::ModelFailed, WRITTEN_BY));
+    assert!(answer.notes[0].contains("no passage fits into its context window of 1500 tokens"), "{:?}", answer.notes);
+    assert!(model.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_question_that_alone_does_not_fit_is_an_error_that_says_so() {
+    let (answer, model) = ask_within(1500, &[], &[LEAVE], &"很长的问题".repeat(400)).await;
+    let error = answer.unwrap_err().to_string();
+    assert!(error.contains("too long for scripted") && error.contains("1500 tokens"), "{error}");
+    assert!(error.contains("contextWindow"), "{error}");
+    assert!(model.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_repair_turn_without_room_is_left_out() {
+    let good = sentence("They get 30 days.", 1, "get 30 vacation days");
+    let text = reply(&[good, sentence(&"Forty. ".repeat(250), 1, "forty vacation days")]);
+    let (answer, model) = ask_within(1700, &[&text], &[LEAVE], QUESTION).await;
+    let answer = answer.unwrap();
+    assert_eq!(answer.sentences.len(), 1);
+    assert!(answer.notes[0].contains("no room"), "{:?}", answer.notes);
+    assert_eq!(model.asked.lock().unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn abstention_is_honoured() {
     let abstain = json!({"abstain": "no prices are given", "sentences": []}).to_string();

@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::{ChatRequest, ChatResponse, ReplyFormat, Turn};
+use crate::model::{ChatRequest, ChatResponse, ReplyFormat, Turn, estimated_tokens};
 
 /// The request as OpenAI's API describes it.
 pub(super) fn request(model: &str, request: &ChatRequest) -> Value {
@@ -77,7 +77,7 @@ pub(super) fn response(reply: &[u8], request: &ChatRequest) -> Result<ChatRespon
     let (input, output) = counted.unwrap_or_default();
     Ok(ChatResponse {
         input_tokens: input.unwrap_or_else(|| estimate_prompt(request)),
-        output_tokens: output.unwrap_or_else(|| estimate(&text)),
+        output_tokens: output.unwrap_or_else(|| estimated_tokens(&text)),
         estimated: input.is_none() || output.is_none(),
         text,
     })
@@ -85,14 +85,7 @@ pub(super) fn response(reply: &[u8], request: &ChatRequest) -> Result<ChatRespon
 
 fn estimate_prompt(request: &ChatRequest) -> u64 {
     let turns = request.turns.iter().map(|turn| match turn {
-        Turn::User(text) | Turn::Assistant(text) => estimate(text),
+        Turn::User(text) | Turn::Assistant(text) => estimated_tokens(text),
     });
-    estimate(&request.system) + turns.sum::<u64>()
-}
-
-/// Four characters of ASCII a token, one character of anything else: rough, and only used where nobody counted.
-fn estimate(text: &str) -> u64 {
-    let ascii = text.chars().filter(char::is_ascii).count() as u64;
-    let other = text.chars().count() as u64 - ascii;
-    ascii.div_ceil(4) + other
+    estimated_tokens(&request.system) + turns.sum::<u64>()
 }
