@@ -6,7 +6,7 @@ use prometheus::{
 };
 use std::time::Duration;
 
-use crate::wire::{Answer, SearchResponse, Status, StepUsage};
+use crate::wire::{Answer, ArmReport, AskEvent, Status, StepUsage};
 
 /// Seconds: a keyword search takes tens of milliseconds, a model's answer up to minutes.
 const SECONDS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 20.0, 60.0];
@@ -54,17 +54,26 @@ impl Metrics {
         self.request_seconds.with_label_values(&[route]).observe(elapsed.as_secs_f64());
     }
 
-    /// Counts a search.
-    pub(crate) fn search(&self, response: &SearchResponse) {
-        for arm in &response.arms {
+    /// Counts what the arms of a search did, for passages or for an answer.
+    pub(crate) fn arms(&self, arms: &[ArmReport]) {
+        for arm in arms {
             let name = label(&arm.arm);
             self.retrieval_seconds.with_label_values(&[&name]).observe(arm.elapsed_ms / 1000.0);
             self.retrieval_hits.with_label_values(&[&name]).inc_by(arm.passages);
         }
     }
 
+    /// Counts what an event of an answer tells.
+    pub(crate) fn event(&self, event: &AskEvent) {
+        match event {
+            AskEvent::Retrieval { arms, .. } => self.arms(arms),
+            AskEvent::Done { answer } => self.answer(answer),
+            AskEvent::Sentence { .. } | AskEvent::Repair { .. } => {}
+        }
+    }
+
     /// Counts an answer with what it cost.
-    pub(crate) fn answer(&self, answer: &Answer) {
+    fn answer(&self, answer: &Answer) {
         self.answers.with_label_values(&[label(&answer.band), label(&answer.stop_reason)]).inc();
         for step in &answer.usage {
             self.step(&answer.written_by, step);

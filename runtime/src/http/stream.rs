@@ -91,9 +91,7 @@ impl Run {
     }
 
     fn written(&self, event: &AskEvent) -> Event {
-        if let AskEvent::Done { answer } = event {
-            self.app.metrics.answer(answer);
-        }
+        self.app.metrics.event(event);
         let mut data = serde_json::to_value(event).expect("an event is plain data");
         let name = data.as_object_mut().and_then(|fields| fields.remove("event"));
         let name = name.as_ref().and_then(|name| name.as_str()).expect("an event carries its name");

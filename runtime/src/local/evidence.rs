@@ -14,13 +14,14 @@ use groundwork_knowledge::search::{
 use groundwork_knowledge::store::{Filter, KeywordQuery, Principal, Reader};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::base::Base;
 use super::service::ServiceError;
 use super::terms::{QuestionTerm, question_terms};
 use super::tools::Tools;
 use super::view;
+use crate::wire::ArmReport;
 
 /// Chunks looked at to count how many have a phrase verbatim.
 const PHRASE_CHUNKS: usize = 400;
@@ -36,6 +37,8 @@ pub(super) struct Corpus {
     members: Vec<Member>,
     retrieval: Retrieval,
     filter: Filter,
+    /// What the arms did for evidence: the agent has no use for it, the server counts it.
+    arms: Mutex<Vec<ArmReport>>,
 }
 
 struct Member {
@@ -74,7 +77,7 @@ impl Corpus {
             let searcher = Searcher { reader: Arc::clone(&reader), analyser: analyser.clone(), embedder };
             members.push(Member { name: base.config().name.clone(), reader, searcher, analyser });
         }
-        Ok(Self { members, retrieval, filter })
+        Ok(Self { members, retrieval, filter, arms: Mutex::default() })
     }
 
     /// Name of a knowledge base.
@@ -129,8 +132,20 @@ impl Corpus {
         notes
     }
 
+    /// What each arm of each knowledge base did.
+    pub(super) fn arm_reports(&self, results: &[SearchResult]) -> Vec<ArmReport> {
+        let members = self.members.iter().zip(results);
+        members.flat_map(|(member, result)| result.arms.iter().map(|arm| view::arm_report(&member.name, arm))).collect()
+    }
+
+    /// What the arms did for evidence since this was last asked.
+    pub(super) fn take_arms(&self) -> Vec<ArmReport> {
+        std::mem::take(&mut self.arms.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     async fn evidence(&self, question: &str) -> Result<Evidence, ServiceError> {
         let found = self.search(question).await?;
+        self.arms.lock().unwrap_or_else(PoisonError::into_inner).extend(self.arm_reports(&found.results));
         let notes = self.notes(&found.results);
         let hits: Vec<Hit> = found.hits.into_iter().map(|(_, hit)| hit).collect();
         let selected = select_passages(&hits, self.retrieval.token_budget);

@@ -181,8 +181,10 @@ impl Service for Instance {
         let start = Instant::now();
         let question = checked("question", &request.question)?;
         let corpus = self.corpus(principal, (request.mode, request.top_k), &request.filter).await?;
-        let asker = Asker { retriever: Arc::new(corpus), model: self.model.clone(), options: self.options() };
-        let outcome = asker.ask(&question, &mut |event| observe_agent(event, observe)).await?;
+        let corpus = Arc::new(corpus);
+        let retriever: Arc<dyn Retriever> = Arc::clone(&corpus) as _;
+        let asker = Asker { retriever, model: self.model.clone(), options: self.options() };
+        let outcome = asker.ask(&question, &mut |event| observe_agent(event, &corpus, observe)).await?;
         let answer = Answer::new(question, outcome, milliseconds(start));
         observe(AskEvent::Done { answer: Box::new(answer.clone()) });
         Ok(answer)
@@ -194,15 +196,11 @@ impl Service for Instance {
         let corpus = self.corpus(principal, (request.mode, request.top_k), &request.filter).await?;
         let found = corpus.search(&query).await?;
         let hits = found.hits.iter().enumerate();
-        let reports = found.results.iter().enumerate();
         Ok(SearchResponse {
             query,
             mode: request.mode.unwrap_or(view::wire_mode(self.config.pipeline.retrieval.mode)),
             hits: hits.map(|(at, (base, hit))| view::search_hit(at + 1, corpus.name(*base), hit)).collect(),
-            arms: reports
-                .flat_map(|(base, result)| result.arms.iter().map(move |arm| (base, arm)))
-                .map(|(base, arm)| view::arm_report(corpus.name(base), arm))
-                .collect(),
+            arms: corpus.arm_reports(&found.results),
             documents_searched: corpus.documents_searched().await?,
             notes: corpus.notes(&found.results),
             revisions: corpus.revisions(),
@@ -290,10 +288,10 @@ fn checked(field: &str, text: &str) -> Result<String, ServiceError> {
 }
 
 /// The agent's `Done` is not passed on: the caller's carries run id and time too.
-fn observe_agent(event: AgentEvent, observe: &mut (dyn FnMut(AskEvent) + Send)) {
+fn observe_agent(event: AgentEvent, corpus: &Corpus, observe: &mut (dyn FnMut(AskEvent) + Send)) {
     match event {
         AgentEvent::Retrieval { passages, documents_searched } => {
-            observe(AskEvent::Retrieval { passages: passages as u64, documents_searched });
+            observe(AskEvent::Retrieval { passages: passages as u64, documents_searched, arms: corpus.take_arms() });
         }
         AgentEvent::Sentence(sentence) => {
             observe(AskEvent::Sentence { text: sentence.text, citations: sentence.citations });

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::search::{ArmScore, FilterSpec, Mode};
+use super::search::{ArmReport, ArmScore, FilterSpec, Mode};
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -161,6 +161,9 @@ pub(crate) enum AskEvent {
         passages: u64,
         /// Documents that the search covered.
         documents_searched: u64,
+        /// What each arm did, for the server's own count: not on the wire.
+        #[serde(skip)]
+        arms: Vec<ArmReport>,
     },
     /// A sentence whose citations passed.
     Sentence {

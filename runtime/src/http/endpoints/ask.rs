@@ -35,7 +35,6 @@ pub(crate) async fn ask(
     if request.stream {
         return Ok(stream::answer(app, request, id, permit).into_response());
     }
-    let answer = app.service.ask(&principal(), request, &mut |_| {}).await?;
-    app.metrics.answer(&answer);
+    let answer = app.service.ask(&principal(), request, &mut |event| app.metrics.event(&event)).await?;
     Ok(Json(answer).into_response())
 }

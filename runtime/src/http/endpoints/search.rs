@@ -23,6 +23,6 @@ pub(crate) async fn search(
 ) -> Result<Json<SearchResponse>, Failure> {
     let _permit = app.admission.admit().await?;
     let response = app.service.search(&principal(), request).await?;
-    app.metrics.search(&response);
+    app.metrics.arms(&response.arms);
     Ok(Json(response))
 }

@@ -55,7 +55,7 @@ impl Service for Fake {
         request: AskRequest,
         observe: &mut (dyn FnMut(AskEvent) + Send),
     ) -> Result<Answer, ServiceError> {
-        observe(AskEvent::Retrieval { passages: 1, documents_searched: 3 });
+        observe(AskEvent::Retrieval { passages: 1, documents_searched: 3, arms: vec![arm()] });
         let sentence = Sentence { text: "Two weeks.".into(), citations: vec![1] };
         observe(AskEvent::Sentence { text: sentence.text.clone(), citations: sentence.citations.clone() });
         match &self.behaviour {
@@ -74,18 +74,11 @@ impl Service for Fake {
     }
 
     async fn search(&self, _: &Principal, request: SearchRequest) -> Result<SearchResponse, ServiceError> {
-        let arm = ArmReport {
-            knowledge_base: "handbook".into(),
-            arm: Arm::Keyword,
-            passages: 4,
-            weight: 0.8,
-            elapsed_ms: 2.0,
-        };
         Ok(SearchResponse {
             query: request.query,
             mode: Mode::Hybrid,
             hits: vec![],
-            arms: vec![arm],
+            arms: vec![arm()],
             documents_searched: 3,
             notes: vec![],
             revisions: vec!["r1".into()],
@@ -129,6 +122,10 @@ impl Service for Fake {
     async fn status(&self) -> Result<Status, ServiceError> {
         Ok(status(!self.starting))
     }
+}
+
+fn arm() -> ArmReport {
+    ArmReport { knowledge_base: "handbook".into(), arm: Arm::Keyword, passages: 4, weight: 0.8, elapsed_ms: 2.0 }
 }
 
 fn answer(question: &str, sentence: Sentence) -> Answer {

@@ -128,8 +128,8 @@ async fn what_was_done_is_counted() {
         r#"groundwork_answers_total{band="answered",stop_reason="answered"} 2"#,
         r#"groundwork_tokens_total{direction="input",model="a-model",step="answer"} 1400"#,
         r#"groundwork_cost_micros_total{model="a-model",step="answer"} 24"#,
-        r#"groundwork_retrieval_hits_total{arm="keyword"} 4"#,
-        r#"groundwork_retrieval_duration_seconds_count{arm="keyword"} 1"#,
+        r#"groundwork_retrieval_hits_total{arm="keyword"} 12"#,
+        r#"groundwork_retrieval_duration_seconds_count{arm="keyword"} 3"#,
         r#"groundwork_ingestion{knowledge_base="handbook",what="pending_vectors"} 5"#,
         r#"groundwork_ingestion{knowledge_base="handbook",what="failures"} 2"#,
     ];
