@@ -82,13 +82,27 @@ impl DataFolder {
         let path = self.path.join(RECORD);
         let failed = || Problem::new(format!("failed to read {}", path.display()));
         let bytes = std::fs::read(&path).map_err(|error| failed().because(error).fix("run `groundwork ingest DIR`"))?;
-        let unreadable = "it was written by another version of groundwork: delete the data folder and ingest again";
-        let version: LayoutOnly =
-            serde_json::from_slice(&bytes).map_err(|error| failed().because(error).fix(unreadable))?;
-        if version.layout != LAYOUT {
-            return Err(failed().because(format!("its layout is {}, not {LAYOUT}", version.layout)).fix(unreadable));
+        let json: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| {
+            failed().because(format!("the file is damaged: {error}")).fix(format!(
+                "delete {} and run `groundwork ingest DIR` or `groundwork up DIR` once, which write it anew; the index \
+                 beside it is kept",
+                path.display()
+            ))
+        })?;
+        let other_version = || {
+            format!(
+                "it was written by another version of groundwork: delete the data folder {} and ingest again",
+                self.path.display()
+            )
+        };
+        match json["layout"].as_u64() {
+            Some(layout) if layout == u64::from(LAYOUT) => {}
+            layout => {
+                let layout = layout.map_or("missing".into(), |layout| layout.to_string());
+                return Err(failed().because(format!("its layout is {layout}, not {LAYOUT}")).fix(other_version()));
+            }
         }
-        serde_json::from_slice(&bytes).map_err(|error| failed().because(error).fix(unreadable))
+        serde_json::from_value(json).map_err(|error| failed().because(error).fix(other_version()))
     }
 
     /// Remembers, in one step: a reader sees the old record or the new one.
@@ -100,11 +114,6 @@ impl DataFolder {
             .and_then(|()| std::fs::rename(&temporary, &path))
             .map_err(|error| Problem::new(format!("failed to write {}", path.display())).because(error))
     }
-}
-
-#[derive(Deserialize)]
-struct LayoutOnly {
-    layout: u32,
 }
 
 /// `$XDG_DATA_HOME/groundwork`, or the platform's like.
@@ -175,6 +184,22 @@ mod tests {
         std::fs::write(place.path().join(RECORD), r#"{"layout": 99, "shape": "unknown"}"#).expect("written");
         let problem = DataFolder::at(place.path()).record().expect_err("refused");
         assert!(problem.fix_text().is_some_and(|fix| fix.contains("ingest again")), "{problem:?}");
+    }
+
+    #[test]
+    fn a_half_written_record_is_called_damaged_and_names_the_file() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let data = DataFolder::at(place.path());
+        data.write_record(&record(place.path())).expect("written");
+        let path = place.path().join(RECORD);
+        let whole = std::fs::read(&path).expect("read");
+        for length in [0, 1, whole.len() / 2, whole.len() - 1] {
+            std::fs::write(&path, &whole[..length]).expect("cut");
+            let problem = data.record().expect_err("refused");
+            let fix = problem.fix_text().expect("a fix");
+            assert!(fix.contains(RECORD) && fix.contains("ingest DIR") && !fix.contains("version"), "{length}: {fix}");
+            assert!(format!("{problem:?}").contains("damaged"), "{length}: {problem:?}");
+        }
     }
 
     #[test]

@@ -39,21 +39,49 @@ pub(crate) struct Entry {
 pub(crate) struct Malformed {
     place: Place,
     problem: String,
+    fix: &'static str,
 }
 
 impl Malformed {
+    fn of(error: &serde_saphyr::Error) -> Self {
+        let place = error.location().map(place).unwrap_or_default();
+        if is_too_large(error) {
+            return Self {
+                place,
+                problem: "is too large when it is read: aliases (*name) that repeat each other, deep nesting or very \
+                          many values"
+                    .into(),
+                fix: "write repeated parts out instead of using anchors (&name) and aliases, nest less, or split it \
+                      into several files",
+            };
+        }
+        let problem = format!("is not YAML: {}", one_line(&error.without_snippet().to_string()));
+        Self { place, problem, fix: "correct the YAML there" }
+    }
+
     pub(crate) fn into_error(self, file: &str) -> ManifestError {
-        let fix = "correct the YAML there";
-        ManifestError { place: self.place, ..ManifestError::of_file(file, self.problem, fix) }
+        ManifestError { place: self.place, ..ManifestError::of_file(file, self.problem, self.fix) }
+    }
+}
+
+/// Whether the parser gave up at one of the bounds that keep a few lines from filling the memory.
+fn is_too_large(error: &serde_saphyr::Error) -> bool {
+    use serde_saphyr::Error;
+    match error {
+        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => is_too_large(error),
+        Error::Budget { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => true,
+        // The scanner's own bound of nesting has no variant.
+        other => other.to_string().contains("recursion limit"),
     }
 }
 
 /// The documents of a file.
 pub(crate) fn parse(text: &str) -> Result<Vec<Node>, Malformed> {
-    let documents: Vec<Spanned<Content>> = serde_saphyr::from_multiple(text).map_err(|error| Malformed {
-        place: error.location().map(place).unwrap_or_default(),
-        problem: format!("is not YAML: {}", one_line(&error.without_snippet().to_string())),
-    })?;
+    let documents: Vec<Spanned<Content>> = serde_saphyr::from_multiple(text).map_err(|error| Malformed::of(&error))?;
     Ok(documents.into_iter().map(Node::from).collect())
 }
 

@@ -293,3 +293,19 @@ fn every_example_is_right_and_survives_its_own_yaml() {
         assert_eq!(format!("{:?}", again.manifests.documents[0].object), format!("{:?}", document.object));
     }
 }
+
+#[test]
+fn yaml_that_explodes_is_refused_in_words_that_help() {
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..12 {
+        let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
+        bomb.push_str(&format!("a{level}: &a{level} [{aliases}]\n"));
+    }
+    let deep = format!("a: {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for text in [bomb, deep] {
+        let found = errors(&format!("{GOOD}---\n{text}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("too large when it is read") && found[0].contains("aliases"), "{found:?}");
+        assert!(!found[0].contains("budget") && !found[0].contains("breach"), "{found:?}");
+    }
+}
