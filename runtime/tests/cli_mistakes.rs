@@ -83,3 +83,44 @@ fn every_command_teaches_with_examples() {
     let script = place.run(&["completions", "bash"]).expect(0).stdout;
     assert!(script.contains("_groundwork"));
 }
+
+#[test]
+fn a_half_written_record_is_named_with_the_fix() {
+    let place = Place::handbook();
+    place.ingest().expect(0);
+    let folders = std::fs::read_dir(place.data_home().join("groundwork")).unwrap();
+    let record = folders.flatten().map(|folder| folder.path().join("instance.json")).find(|file| file.is_file());
+    let record = record.unwrap();
+    std::fs::write(&record, &std::fs::read(&record).unwrap()[..40]).unwrap();
+    let ran = place.run(&["ask", "What is the late fee?"]).expect(1);
+    for words in ["instance.json", "damaged", "groundwork ingest DIR"] {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("version"), "{}", ran.stderr);
+    place.ingest().expect(0);
+    place.run(&["ask", "What is the late fee?"]).expect(0);
+}
+
+#[test]
+fn what_goes_into_a_file_has_no_escape_codes() {
+    let place = Place::handbook();
+    place.write("deep/broken.yaml", "apiVersion: groundwork.dev/v1alpha1\nkind: KnowledgeBase\nmetadata: [broken\n");
+    let commands: [&[&str]; 5] = [
+        &["validate", "-f", "deep/broken.yaml"],
+        &["ask", "Where is nothing ingested?"],
+        &["ingest", "--embedding-model", "hashing"],
+        &["ask", "What is the late fee?"],
+        &["search", "--explain", "late fee"],
+    ];
+    for no_color in [None, Some("1")] {
+        for arguments in commands {
+            let mut command = place.command(arguments);
+            command.env("TERM", "xterm-256color").envs(no_color.map(|value| ("NO_COLOR", value)));
+            let output = command.output().unwrap();
+            for stream in [output.stdout, output.stderr] {
+                let text = String::from_utf8(stream).unwrap();
+                assert!(!text.contains('\u{1b}'), "{arguments:?}, NO_COLOR {no_color:?}: {text:?}");
+            }
+        }
+    }
+}

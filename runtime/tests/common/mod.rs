@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod models;
 mod up;
 
 use serde_json::Value;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
+pub(crate) use models::Models;
 pub(crate) use up::Up;
 
 /// A folder of documents and a data directory of its own, both gone at the end.

@@ -20,8 +20,12 @@ pub(crate) struct Up {
 impl Up {
     /// Starts it on a free port with the hashing encoder and waits for its address.
     pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
-        let fixed = ["up", "--port", "0", "--embedding-model", "hashing", "-o", "json"];
-        let all: Vec<&str> = fixed.iter().chain(arguments).copied().collect();
+        Self::of_manifests(place, &[&["--embedding-model", "hashing"], arguments].concat())
+    }
+
+    /// The same with the embedder that the manifests name.
+    pub(crate) fn of_manifests(place: &Place, arguments: &[&str]) -> Self {
+        let all = [&["up", "--port", "0", "-o", "json"], arguments].concat();
         let mut child = place.command(&all).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut text = String::new();
@@ -50,10 +54,34 @@ impl Up {
 
     /// `GET path`: status and body; nothing where it does not answer.
     pub(crate) fn get(&self, path: &str) -> Option<(u16, String)> {
+        Self::reply(self.send("GET", path, "")?)
+    }
+
+    /// Asks a question and reads the answer.
+    pub(crate) fn ask(&self, question: &str) -> Value {
+        let (status, body) = Self::reply(self.begin_to_ask(question)).unwrap();
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// Asks a question and leaves the answer to whoever reads the connection.
+    pub(crate) fn begin_to_ask(&self, question: &str) -> TcpStream {
+        self.send("POST", "/v1/ask", &serde_json::json!({ "question": question }).to_string()).unwrap()
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> Option<TcpStream> {
         let address = self.url.trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).ok()?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
         stream.write_all(request.as_bytes()).ok()?;
+        Some(stream)
+    }
+
+    fn reply(mut stream: TcpStream) -> Option<(u16, String)> {
         let mut reply = String::new();
         stream.read_to_string(&mut reply).ok()?;
         let status = reply.split(' ').nth(1)?.parse().ok()?;
