@@ -65,7 +65,7 @@ fn keyword_search_as_shipped_is_no_worse_on_scifact() {
 #[test]
 fn chinese_paragraphs_are_found_and_the_answer_stands_in_two_sentences() {
     let test = "chinese_paragraphs_are_found_and_the_answer_stands_in_two_sentences";
-    let arguments = ["--profile", "whole", "--embedding-model", "none", "--limit", "403"];
+    let arguments = ["--embedding-model", "none", "--limit", "403"];
     let Some(report) = report_of(test, "cmrc2018", &arguments) else { return };
     let (found, answers) = (ndcg(&report, "keyword"), number(&report["answers"]["answer_in_two_sentences"]));
     assert!(found >= 0.97, "nDCG@10 {found}");

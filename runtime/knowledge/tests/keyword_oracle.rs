@@ -1,35 +1,53 @@
-//! The analyser against published keyword figures: plain BM25 over its tokens, without a store.
+//! The analyser against published keyword figures: plain BM25 over its tokens, without a store. And the store against the
+//! same plain BM25, on the same sets.
+#![allow(clippy::unwrap_used)]
 
-use groundwork_config::Keyword;
+use groundwork_config::{Contract, Keyword};
 use groundwork_knowledge::analyse::{Analyser, TokenKind};
-use groundwork_tests::datasets::{Dataset, load};
+use groundwork_knowledge::chunk::{Chunker, indexed_text};
+use groundwork_knowledge::document::{Format, Metadata, NormalisedDocument};
+use groundwork_knowledge::identity::{ChunkId, DocumentId, TextHash};
+use groundwork_knowledge::store::embedded::{EmbeddedOptions, EmbeddedStore};
+use groundwork_knowledge::store::{DocumentWrite, Filter, KeywordQuery, KnowledgeStore, Principal, Reader};
+use groundwork_tests::datasets::{Dataset, Document, load};
 use groundwork_tests::skip::eval_data;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use uuid::Uuid;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Term counts of one kind of token in each document, inverted.
+/// Lengths as the index keeps them, in one byte: exact up to 40, then the four highest bits above 24 count. This is the
+/// rule of Lucene's `SmallFloat.intToByte4`, which the index's table follows.
+fn kept_length(length: usize) -> f64 {
+    const FREE: usize = 24;
+    let rest = length.saturating_sub(FREE);
+    let bits = usize::BITS - rest.leading_zeros();
+    (if bits < 4 { length } else { FREE + ((rest >> (bits - 4)) << (bits - 4)) }) as f64
+}
+
+/// Term counts of one kind of token in each text, inverted.
 struct Field {
     postings: HashMap<String, Vec<(usize, u32)>>,
     lengths: Vec<f64>,
     average: f64,
-    /// Whether longer documents count less.
+    /// Whether longer texts count less.
     norms: bool,
 }
 
 impl Field {
-    fn new(documents: &[Vec<String>], norms: bool) -> Self {
+    fn new(texts: &[Vec<String>], norms: bool) -> Self {
         let mut postings: HashMap<String, Vec<(usize, u32)>> = HashMap::new();
-        for (number, terms) in documents.iter().enumerate() {
+        for (number, terms) in texts.iter().enumerate() {
             let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
             terms.iter().for_each(|term| *counts.entry(term).or_default() += 1);
             counts
                 .into_iter()
                 .for_each(|(term, count)| postings.entry(term.to_owned()).or_default().push((number, count)));
         }
-        let lengths: Vec<_> = documents.iter().map(|terms| terms.len() as f64).collect();
-        let average = lengths.iter().sum::<f64>() / lengths.len() as f64;
+        let lengths = texts.iter().map(|terms| kept_length(terms.len())).collect();
+        let average = texts.iter().map(Vec::len).sum::<usize>() as f64 / texts.len() as f64;
         Self { postings, lengths, average, norms }
     }
 
@@ -41,28 +59,45 @@ impl Field {
         for (document, count) in found {
             let length = if self.norms { 1.0 - B + B * self.lengths[*document] / self.average } else { 1.0 };
             let count = f64::from(*count);
-            scores[*document] += weight * idf * count / (count + K1 * length);
+            scores[*document] += weight * idf * (K1 + 1.0) * count / (count + K1 * length);
         }
+    }
+}
+
+/// Texts by the two kinds of token.
+struct Texts {
+    words: Field,
+    identifiers: Field,
+}
+
+impl Texts {
+    fn new(analyser: &Analyser, texts: &[String]) -> Self {
+        let (mut words, mut identifiers) = (Vec::new(), Vec::new());
+        for text in texts {
+            let (word, identifier): (Vec<_>, Vec<_>) =
+                analyser.analyse(text).into_iter().partition(|token| token.kind == TokenKind::Word);
+            words.push(word.into_iter().map(|token| token.term).collect());
+            identifiers.push(identifier.into_iter().map(|token| token.term).collect());
+        }
+        Self { words: Field::new(&words, true), identifiers: Field::new(&identifiers, false) }
+    }
+
+    fn scores(&self, query: &KeywordQuery) -> Vec<f64> {
+        let mut scores = vec![0.0; self.words.lengths.len()];
+        query.words.iter().for_each(|(term, count)| self.words.add(term, f64::from(*count), &mut scores));
+        query.identifiers.iter().for_each(|(term, count)| self.identifiers.add(term, f64::from(*count), &mut scores));
+        scores
     }
 }
 
 /// Mean nDCG at 10 (trec_eval: gain is the grade, discount `log2(rank + 1)`), ties by the order of the corpus.
 fn ndcg(set: &Dataset, keyword: &Keyword) -> f64 {
     let analyser = Analyser::new(keyword);
-    let (mut words, mut identifiers) = (Vec::new(), Vec::new());
-    for document in &set.documents {
-        let (word, identifier): (Vec<_>, Vec<_>) =
-            analyser.analyse(&document.title_and_text()).into_iter().partition(|token| token.kind == TokenKind::Word);
-        words.push(word.into_iter().map(|token| token.term).collect());
-        identifiers.push(identifier.into_iter().map(|token| token.term).collect());
-    }
-    let (words, identifiers) = (Field::new(&words, true), Field::new(&identifiers, false));
+    let documents: Vec<_> = set.documents.iter().map(Document::title_and_text).collect();
+    let texts = Texts::new(&analyser, &documents);
     let mut sum = 0.0;
     for query in &set.queries {
-        let mut scores = vec![0.0; set.documents.len()];
-        let terms = analyser.query(&query.text);
-        terms.words.iter().for_each(|(term, count)| words.add(term, f64::from(*count), &mut scores));
-        terms.identifiers.iter().for_each(|(term, count)| identifiers.add(term, f64::from(*count), &mut scores));
+        let scores = texts.scores(&analyser.query(&query.text));
         let relevant = &set.judgements[&query.id];
         let mut order: Vec<_> = (0..scores.len()).filter(|document| scores[*document] > 0.0).collect();
         order.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]));
@@ -112,4 +147,105 @@ fn the_products_tokens_reach_their_gates() {
         }
     }
     assert!(missed.is_empty(), "below their gates: {missed:?}");
+}
+
+/// A set cut as the product cuts it: what the store gets, and plain texts in the same order.
+struct Cut {
+    writes: Vec<DocumentWrite>,
+    chunks: Vec<String>,
+    ids: Vec<ChunkId>,
+    /// For each chunk its parent.
+    parent_of: Vec<usize>,
+    parents: Vec<String>,
+}
+
+fn cut(set: &Dataset, contract: &Contract) -> Cut {
+    let chunker = Chunker::new(&contract.chunking);
+    let mut cut =
+        Cut { writes: Vec::new(), chunks: Vec::new(), ids: Vec::new(), parent_of: Vec::new(), parents: Vec::new() };
+    for document in &set.documents {
+        let write = write(&chunker, document);
+        let mut occurrences: HashMap<&str, u32> = HashMap::new();
+        let body = &write.document.body;
+        for parent in write.chunked.parents.iter().filter(|parent| !parent.chunks.is_empty()) {
+            for chunk in &parent.chunks {
+                let span = &body[chunk.span.clone()];
+                let occurrence = occurrences.entry(span).or_default();
+                cut.ids.push(ChunkId::new(write.id, span, *occurrence));
+                *occurrence += 1;
+                cut.chunks.push(indexed_text(&chunk.context, span));
+                cut.parent_of.push(cut.parents.len());
+            }
+            // Plain text has no headings: a chunk's context is the title, as its parent's is.
+            cut.parents.push(indexed_text(&parent.chunks[0].context, &body[parent.span.clone()]));
+        }
+        cut.writes.push(write);
+    }
+    cut
+}
+
+fn write(chunker: &Chunker, document: &Document) -> DocumentWrite {
+    let body = if document.text.trim().is_empty() { &document.title } else { &document.text };
+    let normalised = NormalisedDocument {
+        body: body.replace("\r\n", "\n").replace('\r', "\n"),
+        format: Format::Text,
+        front_matter: None,
+        title: Some(document.title.trim().to_owned()).filter(|title| !title.is_empty()),
+        metadata: Metadata::default(),
+        marks: Vec::new(),
+        notes: Vec::new(),
+    };
+    DocumentWrite {
+        id: DocumentId::new(Uuid::nil(), "corpus", &document.id),
+        source: "corpus".into(),
+        path: document.id.clone(),
+        stamp: None,
+        content: TextHash::of(&normalised.body),
+        chunked: chunker.chunk(&document.id, &normalised),
+        document: normalised,
+    }
+}
+
+async fn reader_of(folder: &std::path::Path, contract: &Contract, writes: Vec<DocumentWrite>) -> Arc<dyn Reader> {
+    let store = EmbeddedStore::open(folder, EmbeddedOptions::default()).await.unwrap();
+    let maintainer = store.maintainer(&store.lease().await.unwrap(), contract).await.unwrap();
+    for batch in writes.chunks(512) {
+        maintainer.write_documents(0, batch.to_vec()).await.unwrap();
+    }
+    maintainer.flush().await.unwrap();
+    maintainer.activate().await.unwrap();
+    store.reader(&Principal::local()).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn the_stores_top_hundred_is_a_plain_bm25_of_chunks_and_parents() {
+    let Some(root) = eval_data("the_stores_top_hundred_is_a_plain_bm25_of_chunks_and_parents") else { return };
+    for (name, step) in [("scifact", 3), ("cmrc2018", 24)] {
+        let set = load(&root, name).unwrap();
+        let contract = Contract::default();
+        let analyser = Analyser::new(&contract.keyword);
+        let cut = cut(&set, &contract);
+        let (chunks, parents) = (Texts::new(&analyser, &cut.chunks), Texts::new(&analyser, &cut.parents));
+        let folder = tempfile::tempdir().unwrap();
+        let reader = reader_of(folder.path(), &contract, cut.writes).await;
+        for question in set.queries.iter().step_by(step) {
+            let query = analyser.query(&question.text);
+            let (own, above) = (chunks.scores(&query), parents.scores(&query));
+            let matching = (0..own.len()).filter(|&chunk| own[chunk] > 0.0);
+            let mut expected: Vec<(f64, ChunkId)> =
+                matching.map(|chunk| (own[chunk] + above[cut.parent_of[chunk]], cut.ids[chunk])).collect();
+            expected.sort_by(|one, other| other.0.total_cmp(&one.0));
+            let hits = reader.search_keywords(&query, &Filter::default(), 100).await.unwrap();
+            assert_eq!(hits.len(), expected.len().min(100), "{name}: {}", question.text);
+            let scores: HashMap<ChunkId, f64> = expected.iter().map(|(score, chunk)| (*chunk, *score)).collect();
+            for (hit, (score, _)) in hits.iter().zip(&expected) {
+                let got = f64::from(hit.score);
+                // The store keeps 18 bits of a score, which is more than 1e-4 from a score of 30 on.
+                let near = |other: f64| (got - other).abs() < f64::max(1e-4, other / f64::from(1 << 18));
+                // At the same place the same score, and the chunk there is one that has it.
+                assert!(near(*score), "{name}: {}: {got} in place of {score}", question.text);
+                assert!(near(scores[&hit.chunk]), "{name}: {}: {:?}", question.text, hit.chunk);
+            }
+        }
+    }
 }

@@ -21,6 +21,8 @@ mod table;
 mod token;
 mod window;
 
+pub(crate) use parent::section_context;
+
 #[cfg(test)]
 mod property_tests;
 #[cfg(test)]

@@ -73,10 +73,7 @@ impl Writer<'_> {
     }
 
     fn context(&self, section: &Section) -> String {
-        let mut context = String::new();
-        line(&mut context, self.title);
-        line(&mut context, &section.path.join(" > "));
-        context
+        section_context(self.title, &section.path)
     }
 }
 
@@ -86,6 +83,14 @@ fn join(parent: &mut Parent, next: Parent) {
     parent.chunks.extend(next.chunks);
     let common = parent.heading_path.iter().zip(&next.heading_path).take_while(|(one, other)| one == other).count();
     parent.heading_path.truncate(common);
+}
+
+/// What stands above a section: its document's title, and its headings.
+pub(crate) fn section_context(title: &str, heading_path: &[String]) -> String {
+    let mut context = String::new();
+    line(&mut context, title);
+    line(&mut context, &heading_path.join(" > "));
+    context
 }
 
 fn line(context: &mut String, text: &str) {

@@ -73,7 +73,7 @@ pub struct ArmHit {
     pub arm: Arm,
     /// Rank among the arm's parents, from 1.
     pub rank: u32,
-    /// The arm's own score: BM25 or cosine.
+    /// The arm's own score: BM25 of chunk and parent added, or cosine.
     pub score: f32,
 }
 

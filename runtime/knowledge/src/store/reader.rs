@@ -20,7 +20,10 @@ pub trait Reader: Send + Sync {
     /// The contract of that revision.
     fn contract(&self) -> Arc<Contract>;
 
-    /// BM25 (k1 1.2, b 0.75) over the chunks' terms, best first, ties by chunk id.
+    /// Chunks that have a term of the query, best first, ties by chunk id. A chunk's score is its own BM25 (k1 1.2,
+    /// b 0.75, statistics over chunks) plus that of its parent (the same over parents, each with its title and
+    /// headings). Adding a document's score to its passages' is Callan's, "Passage-level evidence in document
+    /// retrieval", SIGIR 1994.
     async fn search_keywords(
         &self,
         query: &KeywordQuery,

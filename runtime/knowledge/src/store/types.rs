@@ -55,7 +55,7 @@ pub struct ChunkHit {
     pub chunk: ChunkId,
     /// Its parent.
     pub parent: ParentKey,
-    /// Score of the arm: BM25, or cosine similarity.
+    /// Score of the arm: BM25 of chunk and parent added, or cosine similarity.
     pub score: f32,
 }
 

@@ -28,6 +28,7 @@ pub async fn all<F: Future<Output = Arc<dyn KnowledgeStore>>>(store: impl Fn() -
     filters_apply_inside_the_search(&*store().await).await;
     a_filter_that_cannot_be_read_is_named(&*store().await).await;
     keyword_scores_are_bm25_and_ties_go_by_chunk(&*store().await).await;
+    a_chunk_has_a_share_of_its_parent(&*store().await).await;
     vectors_are_searched_by_cosine(&*store().await).await;
     a_query_vector_of_another_length_is_refused(&*store().await).await;
     vectors_are_reused_by_text(&*store().await).await;

@@ -1,6 +1,6 @@
 use jiff::civil::date;
 
-use super::fixture::{WordEmbedder, dated, document, filled, id, paths, reader, tagged, words};
+use super::fixture::{WordEmbedder, dated, document, filled, id, one_parent, paths, reader, tagged, words};
 use crate::store::{Filter, KnowledgeStore, Principal, StoreError};
 
 /// As many hits as match come back up to the limit, whatever else would have ranked above them.
@@ -47,17 +47,35 @@ pub async fn keyword_scores_are_bm25_and_ties_go_by_chunk(store: &dyn KnowledgeS
     filled(store, vec![document("a.md", &["zinc kiln", "zinc kiln", "zinc zinc zinc kiln", "harbor harbor"])]).await;
     let reader = reader(store).await;
     let hits = reader.search_keywords(&words(&["zinc"]), &Filter::default(), 10).await.expect("the search runs");
-    // N 4, n 3: idf = ln(1 + 1.5 / 3.5) = 0.356675; average length 2.5; k1 1.2, b 0.75.
+    // N 4, n 3: idf = ln(1 + 1.5 / 3.5) = 0.356675; k1 1.2, b 0.75. Chunks have 2.5 words on average:
     // tf 3, length 4: 0.356675 * 2.2 * 3 / (3 + 1.2 * (0.25 + 0.75 * 4 / 2.5)) = 0.496636
     // tf 1, length 2: 0.356675 * 2.2 * 1 / (1 + 1.2 * (0.25 + 0.75 * 2 / 2.5)) = 0.388460
+    // Each lies in a parent of its own, with two words more, of title and heading: 4.5 on average.
+    // tf 3, length 6: 0.356675 * 2.2 * 3 / (3 + 1.2 * (0.25 + 0.75 * 6 / 4.5)) = 0.523123
+    // tf 1, length 4: 0.356675 * 2.2 * 1 / (1 + 1.2 * (0.25 + 0.75 * 4 / 4.5)) = 0.373660
     let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
-    for (score, expected) in scores.iter().zip([0.496_636, 0.388_460, 0.388_460]) {
+    for (score, expected) in scores.iter().zip([1.019_759, 0.762_120, 0.762_120]) {
         assert!((score - expected).abs() < 1e-4, "{scores:?}");
     }
     assert_eq!(hits.len(), 3);
     assert!(hits[1].chunk < hits[2].chunk, "ties go by chunk id");
     let first = reader.search_keywords(&words(&["zinc"]), &Filter::default(), 2).await.expect("the search runs");
     assert_eq!(first, hits[..2], "a smaller limit gives the same beginning");
+}
+
+/// Of two equal chunks the one whose parent speaks of the rest of the question comes first; a chunk without any word of
+/// the question is no hit, whatever its parent says.
+pub async fn a_chunk_has_a_share_of_its_parent(store: &dyn KnowledgeStore) {
+    let documents = vec![
+        one_parent("a.md", &["the kiln is hot", "slate comes by ship"]),
+        one_parent("b.md", &["the kiln is hot", "zinc comes by ship"]),
+        one_parent("c.md", &["the tide is low", "slate comes by ship"]),
+    ];
+    filled(store, documents).await;
+    let reader = reader(store).await;
+    let hits =
+        reader.search_keywords(&words(&["zinc", "kiln"]), &Filter::default(), 10).await.expect("the search runs");
+    assert_eq!(paths(&*reader, &hits).await, ["b.md", "b.md", "a.md"]);
 }
 
 /// Best first by cosine, filtered, and gone with their document.

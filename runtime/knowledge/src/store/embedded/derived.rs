@@ -14,10 +14,10 @@ use tantivy::TantivyError;
 use super::Tokenise;
 use super::catalog::Catalog;
 use super::database::{Database, file_error};
-use super::keywords::{self, KeywordChunk, KeywordIndex, KeywordView, Origin};
+use super::keywords::{self, KeywordChunk, KeywordIndex, KeywordParent, KeywordView, Origin};
 use super::matrix::{self, Embedded, Matrix, MatrixView, Row};
 use super::rows;
-use crate::chunk::indexed_text;
+use crate::chunk::{indexed_text, section_context};
 use crate::store::{Counts, StoreError};
 
 const CATCH_UP: &str = "bring the index up to date";
@@ -181,11 +181,11 @@ impl Derived {
         let gone = deleted(read, self.revision, from).await.map_err(&failed)?;
         let changed = changed(read, self.revision, from).await.map_err(&failed)?;
         for page in changed.chunks(PAGE) {
-            let chunks = chunks_of(read, page).await.map_err(&failed)?;
+            let parents = parents_of(read, page).await.map_err(&failed)?;
             let (keywords, page) = (Arc::clone(&self.keywords), page.to_vec());
             let add = move || {
                 page.iter().try_for_each(|&document| keywords.delete(document))?;
-                keywords.add(&chunks)
+                keywords.add(&parents)
             };
             blocking(add).await.map_err(|error| self.keyword_error(error))?;
         }
@@ -381,21 +381,37 @@ async fn changed(read: &mut SqliteConnection, revision: i64, from: i64) -> Resul
     .await
 }
 
-async fn chunks_of(read: &mut SqliteConnection, documents: &[u32]) -> Result<Vec<KeywordChunk>, sqlx::Error> {
-    let found = sqlx::query(
-        "SELECT c.id, c.document, c.parent, c.context, \
-         CAST(substr(CAST(p.text AS BLOB), c.first + 1, c.last - c.first) AS TEXT) \
-         FROM json_each(?) j JOIN chunk c ON c.document = j.value \
-         JOIN parent p ON p.document = c.document AND p.ordinal = c.parent",
+/// Parents that have chunks.
+async fn parents_of(read: &mut SqliteConnection, documents: &[u32]) -> Result<Vec<KeywordParent>, sqlx::Error> {
+    let documents = rows::json(&documents);
+    let chunks = sqlx::query(
+        "SELECT c.document, c.parent, c.id, c.context, c.first, c.last FROM json_each(?) j \
+         JOIN chunk c ON c.document = j.value ORDER BY c.document, c.parent, c.ordinal",
     )
-    .bind(rows::json(&documents))
-    .fetch_all(read)
+    .bind(&documents)
+    .fetch_all(&mut *read)
     .await?;
-    let chunk = |row: &sqlx::sqlite::SqliteRow| KeywordChunk {
-        id: rows::chunk_id(row.get(0)),
-        document: row.get(1),
-        parent: row.get(2),
-        text: indexed_text(row.get(3), row.get(4)),
-    };
-    Ok(found.iter().map(chunk).collect())
+    let mut texts = sqlx::query(
+        "SELECT p.document, p.ordinal, d.title, p.heading_path, p.text FROM json_each(?) j \
+         JOIN parent p ON p.document = j.value JOIN document d ON d.key = p.document \
+         ORDER BY p.document, p.ordinal",
+    )
+    .bind(&documents)
+    .fetch(read);
+    let mut parents = Vec::new();
+    let mut chunks = chunks.iter().peekable();
+    while let Some(row) = texts.try_next().await? {
+        let (document, ordinal, text): (u32, u32, &str) = (row.get(0), row.get(1), row.get(4));
+        let mut own = Vec::new();
+        while let Some(chunk) = chunks.next_if(|chunk| (chunk.get(0), chunk.get(1)) == (document, ordinal)) {
+            let (first, last): (u32, u32) = (chunk.get(4), chunk.get(5));
+            let span = text.get(first as usize..last as usize).unwrap_or_default();
+            own.push(KeywordChunk { id: rows::chunk_id(chunk.get(2)), text: indexed_text(chunk.get(3), span) });
+        }
+        if !own.is_empty() {
+            let context = section_context(row.get(2), &rows::parsed::<Vec<String>>(row.get(3))?);
+            parents.push(KeywordParent { document, ordinal, text: indexed_text(&context, text), chunks: own });
+        }
+    }
+    Ok(parents)
 }

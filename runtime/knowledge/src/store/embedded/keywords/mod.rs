@@ -1,5 +1,9 @@
 //! The keyword index of a revision: derived from the store's file, may be deleted at any time.
 //!
+//! It holds chunks and their parents, each with fields of its own, for a chunk's score has a share of its parent. A
+//! parent lies directly before its chunks: both are added in one group, which the engine keeps in one segment and in
+//! order, also when it merges segments.
+//!
 //! Deleted and replaced chunks stay in the index's segments until they are merged away (a segment is merged when a
 //! fifth of it is dead), but they count nowhere: [`search::KeywordView`] scores with the statistics of the living
 //! chunks, so that equal stores give equal scores whatever their history was.
@@ -11,7 +15,7 @@ pub(super) use search::KeywordView;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use tantivy::indexer::LogMergePolicy;
+use tantivy::indexer::{LogMergePolicy, UserOperation};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::PreTokenizedString;
 use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
@@ -25,7 +29,7 @@ const WRITER_BYTES: usize = 15_000_000;
 /// Share of dead chunks from which on a segment is rewritten.
 const DEAD_SHARE: f32 = 0.2;
 /// Raised when the index's fields change.
-const LAYOUT: u32 = 1;
+const LAYOUT: u32 = 2;
 
 /// What an index was built from; kept in each commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,23 +56,38 @@ impl Origin {
     }
 }
 
-/// A chunk on its way into the index.
+/// A parent with its chunks on its way into the index.
+pub(super) struct KeywordParent {
+    pub(super) document: u32,
+    pub(super) ordinal: u32,
+    /// Context and span, as [`crate::chunk::indexed_text`] joins them.
+    pub(super) text: String,
+    pub(super) chunks: Vec<KeywordChunk>,
+}
+
+/// A chunk of it.
 pub(super) struct KeywordChunk {
     pub(super) id: ChunkId,
-    pub(super) document: u32,
-    pub(super) parent: u32,
     /// Context and span, as [`crate::chunk::indexed_text`] joins them.
     pub(super) text: String,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Fields {
-    body: Field,
-    identifiers: Field,
+    chunk: TextFields,
+    parent: TextFields,
     document: Field,
-    parent: Field,
+    ordinal: Field,
     chunk_high: Field,
     chunk_low: Field,
+}
+
+/// Where the text of chunks or of parents is.
+#[derive(Clone, Copy)]
+struct TextFields {
+    words: Field,
+    identifiers: Field,
+    /// Number of words.
     length: Field,
 }
 
@@ -114,10 +133,14 @@ impl KeywordIndex {
         })
     }
 
-    /// Adds chunks; visible after [`Self::commit`].
-    pub(super) fn add(&self, chunks: &[KeywordChunk]) -> Result<(), TantivyError> {
+    /// Adds parents with their chunks; visible after [`Self::commit`].
+    pub(super) fn add(&self, parents: &[KeywordParent]) -> Result<(), TantivyError> {
         self.with_writer(|writer| {
-            chunks.iter().try_for_each(|chunk| writer.add_document(self.document(chunk)).map(drop))
+            parents.iter().try_for_each(|parent| {
+                let mut entries = vec![UserOperation::Add(self.parent(parent))];
+                entries.extend(parent.chunks.iter().map(|chunk| UserOperation::Add(self.chunk(parent, chunk))));
+                writer.run(entries).map(drop)
+            })
         })
     }
 
@@ -166,19 +189,31 @@ impl KeywordIndex {
         Ok(writer)
     }
 
-    fn document(&self, chunk: &KeywordChunk) -> TantivyDocument {
+    fn parent(&self, parent: &KeywordParent) -> TantivyDocument {
+        let mut entry = self.text(self.fields.parent, &parent.text);
+        entry.add_u64(self.fields.document, parent.document.into());
+        entry.add_u64(self.fields.ordinal, parent.ordinal.into());
+        entry
+    }
+
+    fn chunk(&self, parent: &KeywordParent, chunk: &KeywordChunk) -> TantivyDocument {
+        let (high, low) = chunk.id.0.as_u64_pair();
+        let mut entry = self.text(self.fields.chunk, &chunk.text);
+        entry.add_u64(self.fields.document, parent.document.into());
+        entry.add_u64(self.fields.ordinal, parent.ordinal.into());
+        entry.add_u64(self.fields.chunk_high, high);
+        entry.add_u64(self.fields.chunk_low, low);
+        entry
+    }
+
+    fn text(&self, fields: TextFields, text: &str) -> TantivyDocument {
         let (identifiers, words): (Vec<_>, Vec<_>) =
-            (self.tokenise)(&chunk.text).into_iter().partition(|token| token.kind == TokenKind::Identifier);
-        let id = chunk.id.0.as_u64_pair();
-        let mut document = TantivyDocument::default();
-        document.add_u64(self.fields.length, words.len() as u64);
-        document.add_pre_tokenized_text(self.fields.body, pre_tokenised(words));
-        document.add_pre_tokenized_text(self.fields.identifiers, pre_tokenised(identifiers));
-        document.add_u64(self.fields.document, chunk.document.into());
-        document.add_u64(self.fields.parent, chunk.parent.into());
-        document.add_u64(self.fields.chunk_high, id.0);
-        document.add_u64(self.fields.chunk_low, id.1);
-        document
+            (self.tokenise)(text).into_iter().partition(|token| token.kind == TokenKind::Identifier);
+        let mut entry = TantivyDocument::default();
+        entry.add_u64(fields.length, words.len() as u64);
+        entry.add_pre_tokenized_text(fields.words, pre_tokenised(words));
+        entry.add_pre_tokenized_text(fields.identifiers, pre_tokenised(identifiers));
+        entry
     }
 }
 
@@ -202,14 +237,18 @@ fn layout() -> (Schema, Fields) {
             .set_fieldnorms(norms);
         TextOptions::default().set_indexing_options(indexing)
     };
+    let mut text = |words, identifiers, length| TextFields {
+        words: schema.add_text_field(words, terms(true)),
+        identifiers: schema.add_text_field(identifiers, terms(false)),
+        length: schema.add_u64_field(length, FAST),
+    };
     let fields = Fields {
-        body: schema.add_text_field("body", terms(true)),
-        identifiers: schema.add_text_field("identifiers", terms(false)),
+        chunk: text("chunk_words", "chunk_identifiers", "chunk_length"),
+        parent: text("parent_words", "parent_identifiers", "parent_length"),
         document: schema.add_u64_field("document", INDEXED | FAST),
-        parent: schema.add_u64_field("parent", FAST),
+        ordinal: schema.add_u64_field("ordinal", FAST),
         chunk_high: schema.add_u64_field("chunk_high", FAST),
         chunk_low: schema.add_u64_field("chunk_low", FAST),
-        length: schema.add_u64_field("length", FAST),
     };
     (schema.build(), fields)
 }

@@ -1,9 +1,9 @@
-//! BM25 over the living chunks of a keyword index.
+//! BM25 over the living chunks of a keyword index, with a share of their parents.
 
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use tantivy::columnar::ColumnValues;
+use tantivy::columnar::{Column, ColumnValues};
 use tantivy::index::SegmentId;
 use tantivy::query::{
     Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Occur, Query, TermQuery, Weight,
@@ -11,7 +11,7 @@ use tantivy::query::{
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, Opstamp, Searcher, SegmentReader, TERMINATED, TantivyError, Term};
 
-use super::Fields;
+use super::{Fields, TextFields};
 use crate::store::KeywordQuery;
 use crate::store::embedded::top::{Candidate, Top};
 
@@ -21,69 +21,88 @@ const ROUNDED_BITS: u32 = 5;
 
 type ColumnU64 = Arc<dyn ColumnValues<u64>>;
 
-/// A state of the index, ready to search. Scores count living chunks only.
+/// A state of the index, ready to search. Scores count what lives only.
 pub(in crate::store::embedded) struct KeywordView {
     searcher: Searcher,
     fields: Fields,
     segments: Vec<Segment>,
-    chunks: u64,
-    tokens: u64,
+    chunks: Total,
+    parents: Total,
     frequencies: Mutex<HashMap<Term, u64>>,
+}
+
+/// How many texts there are and how many words they have.
+#[derive(Clone, Copy, Default)]
+struct Total {
+    texts: u64,
+    words: u64,
+}
+
+impl Total {
+    fn of(lengths: &Column<u64>, reader: &SegmentReader) -> Self {
+        let living = reader.doc_ids_alive().filter_map(|entry| lengths.first(entry));
+        living.fold(Self::default(), |total, length| total + Self { texts: 1, words: length })
+    }
+}
+
+impl std::ops::Add for Total {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { texts: self.texts + other.texts, words: self.words + other.words }
+    }
 }
 
 struct Segment {
     key: (SegmentId, Option<Opstamp>),
     document: ColumnU64,
-    parent: ColumnU64,
+    ordinal: ColumnU64,
     chunk_high: ColumnU64,
     chunk_low: ColumnU64,
-    /// Words of the living chunks.
-    tokens: u64,
-    /// Average length that the engine's block maxima were computed with.
-    indexed_average: f32,
+    /// Living chunks.
+    chunks: Total,
+    /// Their parents.
+    parents: Total,
 }
 
 impl Segment {
-    fn open(reader: &SegmentReader, fields: Fields, previous: Option<&KeywordView>) -> Result<Self, TantivyError> {
+    fn open(reader: &SegmentReader, previous: Option<&KeywordView>) -> Result<Self, TantivyError> {
         let column = |name| reader.fast_fields().column_first_or_default::<u64>(name);
         let key = (reader.segment_id(), reader.delete_opstamp());
         let known = previous.and_then(|view| view.segments.iter().find(|segment| segment.key == key));
-        let tokens = match known {
-            Some(segment) => segment.tokens,
+        let (chunks, parents) = match known {
+            Some(segment) => (segment.chunks, segment.parents),
             None => {
-                let length = column("length")?;
-                reader.doc_ids_alive().map(|document| length.get_val(document)).sum()
+                let total = |name| Ok::<_, TantivyError>(Total::of(&reader.fast_fields().u64(name)?, reader));
+                (total("chunk_length")?, total("parent_length")?)
             }
         };
-        let indexed = reader.inverted_index(fields.body)?.total_num_tokens();
         Ok(Self {
             key,
             document: column("document")?,
-            parent: column("parent")?,
+            ordinal: column("ordinal")?,
             chunk_high: column("chunk_high")?,
             chunk_low: column("chunk_low")?,
-            tokens,
-            indexed_average: indexed as f32 / reader.max_doc().max(1) as f32,
+            chunks,
+            parents,
         })
     }
 
-    fn candidate(&self, document: DocId, key: u32, score: f32) -> Candidate {
-        let (high, low) = (self.chunk_high.get_val(document), self.chunk_low.get_val(document));
-        Candidate {
-            score,
-            chunk: (u128::from(high) << 64) | u128::from(low),
-            document: key,
-            parent: self.parent.get_val(document) as u32,
-        }
+    /// Document and ordinal of an entry's parent.
+    fn parent(&self, entry: DocId) -> (u32, u32) {
+        (self.document.get_val(entry) as u32, self.ordinal.get_val(entry) as u32)
     }
 
-    /// How far a block's stored maximum may lie below its true one: the engine chose it with the segment's average
-    /// length, scores use the whole index's. A length norm changes by at most the ratio of the averages, and so does
-    /// the quotient tf / (tf + norm).
-    fn slack(&self, average: f32) -> f32 {
-        let ratio = average / self.indexed_average;
-        if ratio.is_finite() && ratio > 0.0 { ratio.max(1.0 / ratio) } else { f32::INFINITY }
+    fn candidate(&self, entry: DocId, (document, parent): (u32, u32), score: f32) -> Candidate {
+        let (high, low) = (self.chunk_high.get_val(entry), self.chunk_low.get_val(entry));
+        Candidate { score, chunk: (u128::from(high) << 64) | u128::from(low), document, parent }
     }
+}
+
+/// The weights of one query for both kinds of text.
+struct Weights {
+    chunks: Box<dyn Weight>,
+    parents: Box<dyn Weight>,
 }
 
 impl KeywordView {
@@ -95,15 +114,16 @@ impl KeywordView {
         let segments = searcher
             .segment_readers()
             .iter()
-            .map(|reader| Segment::open(reader, fields, previous))
+            .map(|reader| Segment::open(reader, previous))
             .collect::<Result<Vec<_>, _>>()?;
-        let tokens = segments.iter().map(|segment| segment.tokens).sum();
-        Ok(Self { chunks: searcher.num_docs(), searcher, fields, segments, tokens, frequencies: Mutex::default() })
+        let chunks = segments.iter().fold(Total::default(), |total, segment| total + segment.chunks);
+        let parents = segments.iter().fold(Total::default(), |total, segment| total + segment.parents);
+        Ok(Self { searcher, fields, segments, chunks, parents, frequencies: Mutex::default() })
     }
 
     /// Living chunks.
     pub(in crate::store::embedded) fn chunks(&self) -> u64 {
-        self.chunks
+        self.chunks.texts
     }
 
     /// The best chunks of the allowed documents (`None` is all), best first.
@@ -113,51 +133,21 @@ impl KeywordView {
         allowed: Option<&RoaringBitmap>,
         limit: usize,
     ) -> Result<Vec<Candidate>, TantivyError> {
-        let Some(weight) = self.weight(query)? else { return Ok(Vec::new()) };
-        let mut top = Top::new(limit);
-        if limit == 0 || self.chunks == 0 {
+        if limit == 0 || self.chunks.texts == 0 || (query.words.is_empty() && query.identifiers.is_empty()) {
             return Ok(Vec::new());
         }
-        // The engine keeps no block maxima for a field without norms, and would skip blocks that it must not.
-        let prune = query.identifiers.is_empty();
-        let average = self.tokens as f32 / self.chunks as f32;
+        let weights = Weights {
+            chunks: self.weight(query, self.fields.chunk, self.chunks)?,
+            parents: self.weight(query, self.fields.parent, self.parents)?,
+        };
+        let mut top = Top::new(limit);
         for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
-            let slack = if prune { segment.slack(average) * (1.0 + 1e-4) } else { f32::INFINITY };
-            self.collect(weight.as_ref(), reader, segment, allowed, slack, &mut top)?;
+            collect(&weights, reader, segment, allowed, &mut top)?;
         }
         Ok(top.into_sorted())
     }
 
-    fn collect(
-        &self,
-        weight: &dyn Weight,
-        reader: &SegmentReader,
-        segment: &Segment,
-        allowed: Option<&RoaringBitmap>,
-        slack: f32,
-        top: &mut Top,
-    ) -> Result<(), TantivyError> {
-        let alive = reader.alive_bitset();
-        let mut visit = |document: DocId, score: f32| {
-            let score = rounded(score);
-            if score >= top.threshold() && alive.is_none_or(|alive| alive.is_alive(document)) {
-                let key = segment.document.get_val(document) as u32;
-                if allowed.is_none_or(|keys| keys.contains(key)) {
-                    top.push(segment.candidate(document, key, score));
-                }
-            }
-            top.threshold()
-        };
-        if slack.is_finite() {
-            weight.for_each_pruning(f32::MIN, reader, &mut |document, score| visit(document, score).max(0.0) / slack)
-        } else {
-            weight.for_each(reader, &mut |document, score| {
-                visit(document, score);
-            })
-        }
-    }
-
-    fn weight(&self, query: &KeywordQuery) -> Result<Option<Box<dyn Weight>>, TantivyError> {
+    fn weight(&self, query: &KeywordQuery, fields: TextFields, total: Total) -> Result<Box<dyn Weight>, TantivyError> {
         let clause = |field: Field, (term, count): &(String, u32)| {
             let term = TermQuery::new(Term::from_field_text(field, term), IndexRecordOption::WithFreqs);
             let query: Box<dyn Query> = match count {
@@ -166,22 +156,19 @@ impl KeywordView {
             };
             (Occur::Should, query)
         };
-        let words = query.words.iter().map(|word| clause(self.fields.body, word));
-        let identifiers = query.identifiers.iter().map(|word| clause(self.fields.identifiers, word));
+        let words = query.words.iter().map(|word| clause(fields.words, word));
+        let identifiers = query.identifiers.iter().map(|word| clause(fields.identifiers, word));
         let clauses: Vec<_> = words.chain(identifiers).collect();
-        if clauses.is_empty() || self.chunks == 0 {
-            return Ok(None);
-        }
-        let scoring = EnableScoring::enabled_from_statistics_provider(self, &self.searcher);
-        BooleanQuery::new(clauses).weight(scoring).map(Some)
+        let statistics = Statistics { view: self, fields, total };
+        BooleanQuery::new(clauses).weight(EnableScoring::enabled_from_statistics_provider(&statistics, &self.searcher))
     }
 
     /// How many living chunks have each term, words first.
     pub(in crate::store::embedded) fn frequencies(&self, query: &KeywordQuery) -> Result<Vec<u64>, TantivyError> {
-        let words = query.words.iter().map(|(term, _)| Term::from_field_text(self.fields.body, term));
-        let identifiers =
-            query.identifiers.iter().map(|(term, _)| Term::from_field_text(self.fields.identifiers, term));
-        words.chain(identifiers).map(|term| self.doc_freq(&term)).collect()
+        let fields = self.fields.chunk;
+        let words = query.words.iter().map(|(term, _)| Term::from_field_text(fields.words, term));
+        let identifiers = query.identifiers.iter().map(|(term, _)| Term::from_field_text(fields.identifiers, term));
+        words.chain(identifiers).map(|term| self.frequency(&term)).collect()
     }
 
     /// The indexed terms at most `distance` edits from `term`, nearest first, then most frequent, then by spelling.
@@ -212,7 +199,7 @@ impl KeywordView {
     /// Calls `visit` with each indexed term and the number of chunks that have it in one segment, dead ones included.
     fn for_each_term(&self, mut visit: impl FnMut(&str, u32)) -> Result<(), TantivyError> {
         for reader in self.searcher.segment_readers() {
-            for field in [self.fields.body, self.fields.identifiers] {
+            for field in [self.fields.chunk.words, self.fields.chunk.identifiers] {
                 let index = reader.inverted_index(field)?;
                 let mut terms = index.terms().stream()?;
                 while terms.advance() {
@@ -225,9 +212,49 @@ impl KeywordView {
         Ok(())
     }
 
-    fn living_frequency(&self, term: &Term) -> Result<u64, TantivyError> {
-        self.searcher.segment_readers().iter().try_fold(0, |sum, reader| Ok(sum + frequency(reader, term)?))
+    /// How many living entries have a term.
+    fn frequency(&self, term: &Term) -> Result<u64, TantivyError> {
+        let readers = self.searcher.segment_readers();
+        let count = || readers.iter().try_fold(0, |sum, reader| Ok(sum + frequency(reader, term)?));
+        if !readers.iter().any(SegmentReader::has_deletes) {
+            return count();
+        }
+        let lock = || self.frequencies.lock().expect("no thread panics while it holds the lock");
+        if let Some(&known) = lock().get(term) {
+            return Ok(known);
+        }
+        let frequency = count()?;
+        lock().insert(term.clone(), frequency);
+        Ok(frequency)
     }
+}
+
+/// Offers the chunks of a segment to `top`. Both kinds are visited in the order of the segment, where a parent lies
+/// before its chunks.
+fn collect(
+    weights: &Weights,
+    reader: &SegmentReader,
+    segment: &Segment,
+    allowed: Option<&RoaringBitmap>,
+    top: &mut Top,
+) -> Result<(), TantivyError> {
+    let mut parents: Vec<(DocId, f32)> = Vec::new();
+    weights.parents.for_each(reader, &mut |entry, score| parents.push((entry, score)))?;
+    let mut parents = parents.into_iter().peekable();
+    let mut above = None;
+    let alive = reader.alive_bitset();
+    weights.chunks.for_each(reader, &mut |entry, score| {
+        while let Some((parent, score)) = parents.next_if(|(parent, _)| *parent < entry) {
+            above = Some((segment.parent(parent), score));
+        }
+        let parent = segment.parent(entry);
+        let inherited = above.filter(|(key, _)| *key == parent).map_or(0.0, |(_, score)| score);
+        let score = rounded(score + inherited);
+        let lives = || alive.is_none_or(|alive| alive.is_alive(entry));
+        if score >= top.threshold() && lives() && allowed.is_none_or(|keys| keys.contains(parent.0)) {
+            top.push(segment.candidate(entry, parent, score));
+        }
+    })
 }
 
 fn frequency(reader: &SegmentReader, term: &Term) -> Result<u64, TantivyError> {
@@ -242,27 +269,25 @@ fn frequency(reader: &SegmentReader, term: &Term) -> Result<u64, TantivyError> {
     Ok(count)
 }
 
-impl Bm25StatisticsProvider for KeywordView {
+/// Statistics of chunks or of parents.
+struct Statistics<'a> {
+    view: &'a KeywordView,
+    fields: TextFields,
+    total: Total,
+}
+
+impl Bm25StatisticsProvider for Statistics<'_> {
     /// Identifiers have no lengths: an average of 1 beside the engine's constant length of 1 makes their norm k1.
     fn total_num_tokens(&self, field: Field) -> Result<u64, TantivyError> {
-        Ok(if field == self.fields.body { self.tokens } else { self.chunks })
+        Ok(if field == self.fields.words { self.total.words } else { self.total.texts })
     }
 
     fn total_num_docs(&self) -> Result<u64, TantivyError> {
-        Ok(self.chunks)
+        Ok(self.total.texts)
     }
 
     fn doc_freq(&self, term: &Term) -> Result<u64, TantivyError> {
-        if !self.searcher.segment_readers().iter().any(SegmentReader::has_deletes) {
-            return self.living_frequency(term);
-        }
-        let lock = || self.frequencies.lock().expect("no thread panics while it holds the lock");
-        if let Some(&known) = lock().get(term) {
-            return Ok(known);
-        }
-        let frequency = self.living_frequency(term)?;
-        lock().insert(term.clone(), frequency);
-        Ok(frequency)
+        self.view.frequency(term)
     }
 }
 

@@ -75,6 +75,8 @@ struct Model {
 struct ModelChunk {
     id: ChunkId,
     text: String,
+    /// What its parent is indexed as: title, heading, text.
+    parent: String,
     embedded: bool,
     passes: bool,
 }
@@ -88,11 +90,13 @@ impl Model {
                 && filter.exclude != Some(number)
                 && (!filter.odd_paths_only || number % 2 == 1);
             let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-            for (text, &embedded) in document.paragraphs.iter().zip(&document.embedded) {
+            let numbered = document.paragraphs.iter().zip(&document.embedded).enumerate();
+            for (at, (text, &embedded)) in numbered {
                 let occurrence = seen.entry(text).or_default();
                 chunks.push(ModelChunk {
                     id: ChunkId::new(id(number), text, *occurrence),
                     text: text.clone(),
+                    parent: format!("{} Section {} {text}", path(number), at + 1),
                     embedded,
                     passes,
                 });
@@ -102,29 +106,13 @@ impl Model {
         chunks
     }
 
-    /// BM25 with k1 1.2 and b 0.75; identifiers do not count in the length and have the average one.
     fn keywords(&self, words: &[&str], filter: &ModelFilter) -> Vec<(f64, ChunkId)> {
         let chunks = self.chunks(filter);
-        let is_word = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
-        let length = |chunk: &ModelChunk| chunk.text.split(' ').filter(is_word).count() as f64;
-        let average = chunks.iter().map(length).sum::<f64>() / chunks.len().max(1) as f64;
-        let mut hits = Vec::new();
-        for chunk in chunks.iter().filter(|chunk| chunk.passes) {
-            let mut score = 0.0;
-            for word in words {
-                let n = chunks.iter().filter(|chunk| chunk.text.split(' ').any(|w| w == *word)).count() as f64;
-                let tf = chunk.text.split(' ').filter(|w| w == word).count() as f64;
-                let idf = (1.0 + (chunks.len() as f64 - n + 0.5) / (n + 0.5)).ln();
-                let relative = if is_word(word) { length(chunk) / average } else { 1.0 };
-                if tf > 0.0 {
-                    score += idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * relative));
-                }
-            }
-            if score > 0.0 {
-                hits.push((score, chunk.id));
-            }
-        }
-        hits
+        let own = bm25(&chunks.iter().map(|chunk| chunk.text.as_str()).collect::<Vec<_>>(), words);
+        let parents = bm25(&chunks.iter().map(|chunk| chunk.parent.as_str()).collect::<Vec<_>>(), words);
+        let scored = chunks.iter().zip(own.into_iter().zip(parents));
+        let matching = scored.filter(|(chunk, (own, _))| chunk.passes && *own > 0.0);
+        matching.map(|(chunk, (own, parent))| (own + parent, chunk.id)).collect()
     }
 
     fn vectors(&self, text: &str, filter: &ModelFilter) -> Vec<(f64, ChunkId)> {
@@ -133,6 +121,23 @@ impl Model {
         let chunks = self.chunks(filter).into_iter().filter(|chunk| chunk.passes && chunk.embedded);
         chunks.map(|chunk| (f64::from(cosine(&chunk.text)), chunk.id)).collect()
     }
+}
+
+/// BM25 with k1 1.2 and b 0.75; identifiers do not count in the length and have the average one.
+fn bm25(texts: &[&str], words: &[&str]) -> Vec<f64> {
+    let is_word = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
+    let length = |text: &str| text.split(' ').filter(is_word).count() as f64;
+    let all = texts.len() as f64;
+    let average = texts.iter().map(|text| length(text)).sum::<f64>() / all.max(1.0);
+    let count = |text: &str, word: &str| text.split(' ').filter(|other| *other == word).count() as f64;
+    let term = |text: &str, word: &str| {
+        let n = texts.iter().filter(|text| count(text, word) > 0.0).count() as f64;
+        let tf = count(text, word);
+        let idf = (1.0 + (all - n + 0.5) / (n + 0.5)).ln();
+        let relative = if is_word(&word) { length(text) / average } else { 1.0 };
+        if tf > 0.0 { idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * relative)) } else { 0.0 }
+    };
+    texts.iter().map(|text| words.iter().map(|word| term(text, word)).sum()).collect()
 }
 
 /// Same scores place by place, and the same chunks wherever scores are apart.

@@ -1,11 +1,11 @@
-//! The keyword arm against a plain BM25 over the same tokens, on a corpus large enough for the engine to skip blocks.
+//! The keyword arm against a plain BM25 over the same tokens, on a corpus of several segments.
 
 use std::collections::HashMap;
 use tempfile::TempDir;
 
 use super::{maintainer, open, query, reader};
-use crate::store::Filter;
-use crate::store::contract::document;
+use crate::store::contract::one_parent;
+use crate::store::{DocumentWrite, Filter};
 
 /// Lengths as the index keeps them, in one byte: exact up to 40, then in steps. This is the rule of Lucene's
 /// `SmallFloat.intToByte4`, which the index's table follows: the four highest bits count.
@@ -39,58 +39,75 @@ fn letters(number: u64) -> String {
     number.to_string().bytes().map(|digit| char::from(b'a' + digit - b'0')).collect()
 }
 
+/// Plain BM25 over texts of words.
 struct Oracle {
-    texts: Vec<(String, HashMap<String, u32>, u32)>,
+    texts: Vec<(HashMap<String, u32>, u32)>,
     average: f64,
 }
 
 impl Oracle {
-    fn new(paths_and_texts: &[(String, String)]) -> Self {
-        let counted = |(path, text): &(String, String)| {
+    fn new(texts: impl Iterator<Item = String>) -> Self {
+        let counted = |text: String| {
             let mut counts = HashMap::new();
             text.split(' ').for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
-            (path.clone(), counts, text.split(' ').count() as u32)
+            (counts, text.split(' ').count() as u32)
         };
-        let texts: Vec<_> = paths_and_texts.iter().map(counted).collect();
-        let average = texts.iter().map(|text| f64::from(text.2)).sum::<f64>() / texts.len() as f64;
+        let texts: Vec<_> = texts.map(counted).collect();
+        let average = texts.iter().map(|text| f64::from(text.1)).sum::<f64>() / texts.len() as f64;
         Self { texts, average }
     }
 
-    fn search(&self, words: &[String]) -> Vec<(f64, &str)> {
-        let frequency = |word: &String| self.texts.iter().filter(|text| text.1.contains_key(word)).count() as f64;
+    fn scores(&self, words: &[String]) -> Vec<f64> {
+        let frequency = |word: &String| self.texts.iter().filter(|text| text.0.contains_key(word)).count() as f64;
         let total = self.texts.len() as f64;
         let idf: Vec<f64> = words.iter().map(frequency).map(|n| (1.0 + (total - n + 0.5) / (n + 0.5)).ln()).collect();
-        let score = |counts: &HashMap<String, u32>, length: u32| -> f64 {
-            let norm = 1.2 * (0.25 + 0.75 * f64::from(kept_length(length)) / self.average);
+        let score = |(counts, length): &(HashMap<String, u32>, u32)| -> f64 {
+            let norm = 1.2 * (0.25 + 0.75 * f64::from(kept_length(*length)) / self.average);
             let term = |(word, idf): (&String, &f64)| {
                 let tf = f64::from(counts.get(word).copied().unwrap_or(0));
                 idf * 2.2 * tf / (tf + norm)
             };
             words.iter().zip(&idf).map(term).sum()
         };
-        let mut hits: Vec<_> =
-            self.texts.iter().map(|(path, counts, length)| (score(counts, *length), path.as_str())).collect();
-        hits.retain(|hit| hit.0 > 0.0);
-        hits.sort_by(|a, b| b.0.total_cmp(&a.0));
-        hits
+        self.texts.iter().map(score).collect()
     }
+}
+
+/// Documents of one parent each: their chunks.
+type Corpus = Vec<Vec<String>>;
+
+/// Each matching chunk's own score and its parent's, best first.
+fn expected(corpus: &Corpus, words: &[String]) -> Vec<f64> {
+    let chunks = Oracle::new(corpus.iter().flatten().cloned()).scores(words);
+    let parents = Oracle::new(corpus.iter().map(|chunks| format!("Section {}", chunks.join(" ")))).scores(words);
+    let parent_of = corpus.iter().zip(parents).flat_map(|(chunks, parent)| chunks.iter().map(move |_| parent));
+    let matching = chunks.into_iter().zip(parent_of).filter(|(own, _)| *own > 0.0);
+    let mut scores: Vec<f64> = matching.map(|(own, parent)| own + parent).collect();
+    scores.sort_by(|a, b| b.total_cmp(a));
+    scores
+}
+
+fn written(number: usize, chunks: &[String]) -> DocumentWrite {
+    one_parent(&format!("{number}.md"), &chunks.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 #[tokio::test]
 async fn the_top_hundred_equal_a_plain_bm25_also_after_changes() {
     let mut random = Random(42);
-    let text = |random: &mut Random| {
-        let length = 5 + random.below(90);
-        (0..length).map(|_| random.word()).collect::<Vec<_>>().join(" ")
+    let chunks = |random: &mut Random| -> Vec<String> {
+        let text = |random: &mut Random| {
+            let length = 5 + random.below(90);
+            (0..length).map(|_| random.word()).collect::<Vec<_>>().join(" ")
+        };
+        (0..1 + random.below(4)).map(|_| text(random)).collect()
     };
     let folder = TempDir::new().unwrap();
     let store = open(folder.path()).await;
     let maintainer = maintainer(&store).await;
-    let mut corpus: Vec<(String, String)> =
-        (0..3000).map(|number| (format!("{number}.md"), text(&mut random))).collect();
-    for part in corpus.chunks(1000) {
-        let documents = part.iter().map(|(path, text)| document(path, &[text])).collect();
-        maintainer.write_documents(1, documents).await.unwrap();
+    let mut corpus: Corpus = (0..1500).map(|_| chunks(&mut random)).collect();
+    let documents: Vec<_> = corpus.iter().enumerate().map(|(number, chunks)| written(number, chunks)).collect();
+    for part in documents.chunks(500) {
+        maintainer.write_documents(1, part.to_vec()).await.unwrap();
         maintainer.flush().await.unwrap();
     }
     maintainer.activate().await.unwrap();
@@ -103,21 +120,19 @@ async fn the_top_hundred_equal_a_plain_bm25_also_after_changes() {
         })
         .collect();
     for round in 0..2 {
-        let (oracle, reader) = (Oracle::new(&corpus), reader(&store).await);
+        let reader = reader(&store).await;
         for words in &queries {
             let words_query = query(&words.iter().map(String::as_str).collect::<Vec<_>>());
             let hits = reader.search_keywords(&words_query, &Filter::default(), 100).await.unwrap();
-            let expected = oracle.search(words);
+            let expected = expected(&corpus, words);
             assert_eq!(hits.len(), expected.len().min(100), "{words:?}");
-            for (hit, (score, _)) in hits.iter().zip(&expected) {
+            for (hit, score) in hits.iter().zip(&expected) {
                 assert!((f64::from(hit.score) - score).abs() < 1e-4, "round {round} {words:?}: {} {score}", hit.score);
             }
         }
-        // Every seventh text is another: statistics must follow, although the old ones still lie in the index.
-        for (_, old) in corpus.iter_mut().step_by(7) {
-            *old = text(&mut random);
-        }
-        let changed = corpus.iter().step_by(7).map(|(path, text)| document(path, &[text])).collect();
+        // Every seventh document is another: statistics must follow, although the old ones still lie in the index.
+        corpus.iter_mut().step_by(7).for_each(|old| *old = chunks(&mut random));
+        let changed = corpus.iter().enumerate().step_by(7).map(|(number, chunks)| written(number, chunks)).collect();
         maintainer.write_documents(2, changed).await.unwrap();
     }
 }
