@@ -90,10 +90,12 @@ fn hybrid_search_is_no_worse_than_its_better_arm() {
 fn confidence_tells_answerable_questions_at_least_as_well_as_coverage() {
     let test = "confidence_tells_answerable_questions_at_least_as_well_as_coverage";
     let arguments = ["--abstention", "--embedding-model", "none", "--no-answers"];
-    let Some(report) = report_of(test, "docs-rag", &arguments) else { return };
-    let scores = &report["abstention"];
-    let (confidence, coverage) = (number(&scores["auroc_confidence"]), number(&scores["auroc_idf_coverage"]));
-    assert!(confidence >= coverage, "confidence {confidence}, coverage {coverage}");
+    for name in ["docs-rag", "codebase-rag"] {
+        let Some(report) = report_of(test, name, &arguments) else { return };
+        let scores = &report["abstention"];
+        let (confidence, coverage) = (number(&scores["auroc_confidence"]), number(&scores["auroc_idf_coverage"]));
+        assert!(confidence >= coverage, "{name}: confidence {confidence}, coverage {coverage}");
+    }
 }
 
 #[test]

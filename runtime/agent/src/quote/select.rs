@@ -14,8 +14,13 @@ const HEADING_SHARE: f32 = 0.3;
 const GAIN_SHARE: f32 = 0.6;
 /// Further sentences of a passage that is quoted already are preferred: they share its subject.
 const SAME_PASSAGE: f32 = 1.3;
-/// A further sentence must be worth this share of the first one.
+/// A second sentence must be worth this share of the first one.
 const WORTH_ADDING: f32 = 0.25;
+/// One of a passage that is not quoted yet needs more: it speaks of something else more often. Questions whose answer
+/// needs two documents (HotpotQA) keep it up to this share, and lose it above.
+const WORTH_ANOTHER_PASSAGE: f32 = 0.4;
+/// A third sentence needs more: it seldom carries what two do not.
+const WORTH_A_THIRD: f32 = 0.5;
 /// Units whose words overlap more than this (Jaccard) say the same.
 const SAME_STATEMENT: f32 = 0.7;
 /// Sentences that carry a number answer questions for one better.
@@ -40,7 +45,7 @@ pub(super) fn select(question: &str, passages: &[Passage], read: &[ReadPassage],
         let open = candidates.iter().filter(|candidate| is_new(candidate, &chosen, &picks));
         let best = open.map(|candidate| (worth(candidate), candidate)).reduce(|a, b| if b.0 > a.0 { b } else { a });
         let Some((worth, best)) = best else { break };
-        if worth <= 0.0 || chosen.first().is_some_and(|first| worth < WORTH_ADDING * first.value) {
+        if worth <= 0.0 || chosen.first().is_some_and(|first| worth < needed(best, &chosen) * first.value) {
             break;
         }
         covered.extend(&best.read.terms);
@@ -73,6 +78,13 @@ fn candidates<'a>(
         }
     }
     candidates
+}
+
+/// Share of the first sentence's value that the next one must be worth.
+fn needed(candidate: &Candidate<'_>, chosen: &[&Candidate<'_>]) -> f32 {
+    let elsewhere = chosen.iter().all(|other| other.passage != candidate.passage);
+    let share = if elsewhere { WORTH_ANOTHER_PASSAGE } else { WORTH_ADDING };
+    if chosen.len() > 1 { share.max(WORTH_A_THIRD) } else { share }
 }
 
 fn worth(candidate: &Candidate<'_>, chosen: &[&Candidate<'_>], covered: &TermSet, terms: &QuestionTerms) -> f32 {
