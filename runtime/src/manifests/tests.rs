@@ -1,13 +1,9 @@
-use serde_json::{Value, json};
+use groundwork_crds_fixtures::full;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::*;
-
-/// One object of every kind and both variants of each union; every field is set.
-pub(super) fn full() -> Vec<Value> {
-    serde_json::from_str(include_str!("../../../crds/fixtures/full.json")).unwrap()
-}
 
 pub(super) fn reading(text: &str) -> Reading {
     let mut reading = Reading::default();
