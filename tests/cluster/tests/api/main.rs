@@ -1,0 +1,17 @@
+//! The API on a real server: what the chart installs is accepted, what is wrong is refused where `groundwork validate`
+//! refuses it, and what the examples say is stored as they say it.
+
+mod definitions;
+mod examples;
+mod harness;
+mod mistakes;
+
+use std::path::{Path, PathBuf};
+
+/// The repository.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Both ways in which people and GitOps tools apply.
+const WAYS: [&[&str]; 2] = [&["apply"], &["apply", "--server-side"]];
