@@ -12,5 +12,7 @@ pub(crate) use answer::{Answer, AskEvent, AskRequest, Band, Citation, CitationCh
 pub(crate) use answer::{Sentence, StopReason};
 pub(crate) use document::{ChunkView, DocumentSummary, DocumentView, DocumentsQuery, DocumentsResponse, Scope};
 pub(crate) use error::{ErrorBody, ErrorCode, ErrorDetail};
-pub(crate) use search::{Arm, ArmReport, ArmScore, FilterSpec, Mode, SearchHit, SearchRequest, SearchResponse};
+pub(crate) use search::{
+    Arm, ArmReport, ArmScore, Excerpt, FilterSpec, Mode, SearchHit, SearchRequest, SearchResponse,
+};
 pub(crate) use status::{DocumentProblem, KnowledgeBaseStatus, Phase, Status, SyncReport, SyncRequest, SyncResponse};

@@ -20,13 +20,18 @@ pub enum Band {
 /// Why the run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
 pub enum StopReason {
+    /// The documents answer the question.
     Answered,
+    /// Without a model: passages touch on the question, and none clearly answers it.
     RelatedOnly,
+    /// Nothing was found, or something that the question names is in no document.
     NotInKnowledgeBase,
+    /// The model says that the passages do not answer.
     ModelAbstained,
+    /// No sentence of the model could be verified; the answer quotes the documents.
     NoSentenceVerified,
+    /// The model was out of reach, too slow, or refused; the answer quotes the documents.
     ModelFailed,
 }
 

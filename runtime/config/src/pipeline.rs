@@ -111,6 +111,27 @@ pub struct Endpoint {
     pub prices: Option<Prices>,
 }
 
+impl Endpoint {
+    /// A model at an address, for one use, without a key, limits or prices: 60 s a request, 2 further tries, 4 requests
+    /// in flight.
+    pub fn new(name: &str, base_url: &str, model: &str, use_for: EndpointUse) -> Self {
+        Self {
+            name: name.to_owned(),
+            base_url: base_url.to_owned(),
+            model: model.to_owned(),
+            uses: vec![use_for],
+            api_key_file: None,
+            api_key_env: None,
+            timeout_ms: 60_000,
+            retries: 2,
+            requests_per_minute: None,
+            concurrency: 4,
+            context_window: None,
+            prices: None,
+        }
+    }
+}
+
 /// What an endpoint is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndpointUse {

@@ -7,20 +7,8 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 fn endpoint(base_url: String) -> Endpoint {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Endpoint {
-        name: "models".into(),
-        base_url,
-        model: "m".into(),
-        uses: vec![EndpointUse::Chat],
-        api_key_file: None,
-        api_key_env: None,
-        timeout_ms: 2000,
-        retries: 2,
-        requests_per_minute: None,
-        concurrency: 2,
-        context_window: None,
-        prices: None,
-    }
+    let endpoint = Endpoint::new("models", &base_url, "m", EndpointUse::Chat);
+    Endpoint { timeout_ms: 2000, concurrency: 2, ..endpoint }
 }
 
 async fn post(endpoint: &Endpoint) -> Result<Vec<u8>, CallError> {

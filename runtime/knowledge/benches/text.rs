@@ -5,7 +5,7 @@ use divan::{Bencher, black_box};
 use groundwork_config::{Chunking, Keyword};
 use groundwork_knowledge::analyse::Analyser;
 use groundwork_knowledge::chunk::Chunker;
-use groundwork_knowledge::document::{Format, Metadata, NormalisedDocument};
+use groundwork_knowledge::document::{Format, NormalisedDocument};
 
 fn main() {
     divan::main();
@@ -68,18 +68,6 @@ fn chinese(bytes: usize) -> String {
     "检索系统把文档切成段落，再按关键词和向量排序。每个回答都附有引用。\n\n".chars().cycle().take(bytes / 3).collect()
 }
 
-fn document(format: Format, body: String) -> NormalisedDocument {
-    NormalisedDocument {
-        body,
-        format,
-        front_matter: None,
-        title: None,
-        metadata: Metadata::default(),
-        marks: Vec::new(),
-        notes: Vec::new(),
-    }
-}
-
 #[divan::bench(args = [true, false])]
 fn analyse_english(bencher: Bencher<'_, '_>, fold_identifiers: bool) {
     let text = english(1 << 20);
@@ -101,14 +89,14 @@ fn chunk_english(bencher: Bencher<'_, '_>, path: &str) {
         "a.txt" => Format::Text,
         _ => Format::Code,
     };
-    let document = document(format, english(1 << 20));
+    let document = NormalisedDocument::new(format, english(1 << 20));
     let chunker = Chunker::new(&Chunking::default());
     bencher.counter(BytesCount::of_str(&document.body)).bench(|| chunker.chunk(path, black_box(&document)));
 }
 
 #[divan::bench]
 fn chunk_chinese(bencher: Bencher<'_, '_>) {
-    let document = document(Format::Markdown, chinese(1 << 20));
+    let document = NormalisedDocument::new(Format::Markdown, chinese(1 << 20));
     let chunker = Chunker::new(&Chunking::default());
     bencher.counter(BytesCount::of_str(&document.body)).bench(|| chunker.chunk("a.md", black_box(&document)));
 }

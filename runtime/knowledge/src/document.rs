@@ -106,6 +106,21 @@ pub struct NormalisedDocument {
     pub notes: Vec<String>,
 }
 
+impl NormalisedDocument {
+    /// A body alone: no front matter, no title, no values for filters, lines as locators.
+    pub fn new(format: Format, body: impl Into<String>) -> Self {
+        Self {
+            body: body.into(),
+            format,
+            front_matter: None,
+            title: None,
+            metadata: Metadata::default(),
+            marks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// Filterable values of a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {

@@ -103,16 +103,13 @@ fn sentences(answer: &Answer, style: Style) -> String {
 }
 
 fn render_citation(citation: &Citation, style: Style) -> String {
-    let mut place = format!("{}, {}", citation.document, citation.locator);
-    if !citation.heading_path.is_empty() {
-        let _ = write!(place, " ({})", citation.heading_path.join(" > "));
-    }
+    let place = citation.excerpt.place();
     let check = match citation.check {
         CitationCheck::Verbatim | CitationCheck::None => "",
         CitationCheck::Normalised => " (white space or quotation marks differ)",
     };
     let mut text = format!("{} {}{}\n", style.bold(&format!("[{}]", citation.number)), place, style.dim(check));
-    for line in citation.quote.trim_end().lines() {
+    for line in citation.excerpt.quote.trim_end().lines() {
         let _ = writeln!(text, "    {} {line}", style.dim("|"));
     }
     text
@@ -137,7 +134,7 @@ fn footer(answer: &Answer, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Sentence, StopReason};
+    use crate::wire::{Excerpt, Sentence, StopReason};
 
     fn answer() -> Answer {
         Answer {
@@ -150,15 +147,17 @@ mod tests {
             sentences: vec![Sentence { text: "The late fee is 3 EUR a day.".into(), citations: vec![1] }],
             citations: vec![Citation {
                 number: 1,
-                chunk_id: "chunk".into(),
-                document_id: "document".into(),
-                document: "handbook/fees.md".into(),
-                title: "Fees".into(),
-                heading_path: vec!["Fees".into(), "Late returns".into()],
-                locator: "lines 3-9".into(),
-                before: String::new(),
-                quote: "The late fee is 3 EUR a day.".into(),
-                after: String::new(),
+                excerpt: Excerpt {
+                    chunk_id: "chunk".into(),
+                    document_id: "document".into(),
+                    document: "handbook/fees.md".into(),
+                    title: "Fees".into(),
+                    heading_path: vec!["Fees".into(), "Late returns".into()],
+                    locator: "lines 3-9".into(),
+                    before: String::new(),
+                    quote: "The late fee is 3 EUR a day.".into(),
+                    after: String::new(),
+                },
                 check: CitationCheck::Verbatim,
                 arms: Vec::new(),
             }],

@@ -59,12 +59,9 @@ pub(crate) async fn run(args: SearchArgs, global: &Global) -> anyhow::Result<Exi
 }
 
 fn render_hit(hit: &SearchHit, style: Style) -> String {
-    let mut text = format!("{} {}, {}", style.bold(&format!("{}.", hit.rank)), hit.document, hit.locator);
-    if !hit.heading_path.is_empty() {
-        let _ = write!(text, " ({})", hit.heading_path.join(" > "));
-    }
+    let mut text = format!("{} {}", style.bold(&format!("{}.", hit.rank)), hit.excerpt.place());
     let _ = writeln!(text, " {}", style.dim(&format!("{:.3}", hit.score)));
-    let _ = writeln!(text, "   {}\n", excerpt(&hit.quote));
+    let _ = writeln!(text, "   {}\n", excerpt(&hit.excerpt.quote));
     text
 }
 
@@ -98,7 +95,7 @@ fn explain(found: &SearchResponse, style: Style) -> String {
             score("keyword"),
             rank("vector"),
             score("vector"),
-            format!("{}, {}", hit.document, hit.locator),
+            format!("{}, {}", hit.excerpt.document, hit.excerpt.locator),
         ]);
     }
     let mut arms = Table::new(["knowledge base", "arm", "weight", "passages", "time"]);

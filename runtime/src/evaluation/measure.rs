@@ -143,7 +143,7 @@ impl Tally {
             return;
         }
         let cited: std::collections::HashSet<&str> =
-            answer.citations.iter().map(|citation| citation.document.as_str()).collect();
+            answer.citations.iter().map(|citation| citation.excerpt.document.as_str()).collect();
         let relevant = |document: &&&str| question.relevant.get(**document).is_some_and(|grade| *grade > 0);
         let good = cited.iter().filter(relevant).count() as f64;
         self.precision.add(good / cited.len().max(1) as f64);
@@ -185,7 +185,9 @@ impl Share {
 fn joined(answer: &Answer, sentences: usize) -> String {
     let texts: Vec<&str> = match answer.band {
         Band::Answered => answer.sentences.iter().map(|sentence| sentence.text.as_str()).collect(),
-        Band::Related | Band::NotFound => answer.citations.iter().map(|citation| citation.quote.as_str()).collect(),
+        Band::Related | Band::NotFound => {
+            answer.citations.iter().map(|citation| citation.excerpt.quote.as_str()).collect()
+        }
     };
     texts.into_iter().take(sentences).collect::<Vec<_>>().join(" ")
 }

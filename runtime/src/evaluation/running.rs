@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::fingerprint::fingerprint;
 use super::target::{Configuration, RankedPassage, Target};
 use crate::local::Service;
-use crate::wire::{Answer, AskRequest, DocumentsQuery, SearchHit, SearchRequest};
+use crate::wire::{Answer, AskRequest, DocumentsQuery, Excerpt, SearchHit, SearchRequest};
 
 /// Passages asked for each question: the most a search gives.
 const PASSAGES: u32 = 100;
@@ -80,7 +80,7 @@ impl Target for Running {
         let request = AskRequest { question: question.to_owned(), ..AskRequest::default() };
         let mut answer = self.service.ask(&Principal::local(), request, &mut |_| {}).await?;
         for citation in &mut answer.citations {
-            citation.document = path(&citation.document).to_owned();
+            citation.excerpt.document = path(&citation.excerpt.document).to_owned();
         }
         Ok(answer)
     }
@@ -91,9 +91,10 @@ impl Target for Running {
 }
 
 fn passage(hit: &SearchHit) -> RankedPassage {
-    let bytes = hit.before.len() + hit.quote.len() + hit.after.len();
+    let Excerpt { before, quote, after, document, .. } = &hit.excerpt;
+    let bytes = before.len() + quote.len() + after.len();
     let tokens = u32::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u32::MAX);
-    RankedPassage { document: path(&hit.document).to_owned(), tokens }
+    RankedPassage { document: path(document).to_owned(), tokens }
 }
 
 /// `source/path` without the source: what judgements name.

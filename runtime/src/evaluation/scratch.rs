@@ -187,8 +187,8 @@ fn passage(hit: &Hit) -> RankedPassage {
 /// Judgements name documents without their source.
 fn without_source(mut answer: Answer, source: &str) -> Answer {
     for citation in &mut answer.citations {
-        if let Some(path) = citation.document.strip_prefix(source).and_then(|path| path.strip_prefix('/')) {
-            citation.document = path.to_owned();
+        if let Some(path) = citation.excerpt.document.strip_prefix(source).and_then(|path| path.strip_prefix('/')) {
+            citation.excerpt.document = path.to_owned();
         }
     }
     answer

@@ -82,18 +82,10 @@ impl RemoteModel {
     pub(crate) fn endpoint(&self, name: &str, use_for: EndpointUse, api_key_file: Option<PathBuf>) -> Endpoint {
         let from_environment = self.provider == Provider::OpenAi && api_key_file.is_none();
         Endpoint {
-            name: name.to_owned(),
-            base_url: self.base_url.clone(),
-            model: self.model.clone(),
-            uses: vec![use_for],
             api_key_file: api_key_file.filter(|_| self.provider != Provider::Ollama),
             api_key_env: from_environment.then(|| "OPENAI_API_KEY".to_owned()),
             timeout_ms: if self.provider == Provider::OpenAi { 60_000 } else { 120_000 },
-            retries: 2,
-            requests_per_minute: None,
-            concurrency: 4,
-            context_window: None,
-            prices: None,
+            ..Endpoint::new(name, &self.base_url, &self.model, use_for)
         }
     }
 

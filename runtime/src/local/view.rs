@@ -11,7 +11,8 @@ use std::ops::Range;
 
 use super::service::ServiceError;
 use crate::wire::{
-    Arm, ArmReport, ArmScore, ChunkView, DocumentProblem, DocumentSummary, FilterSpec, Mode, SearchHit, SyncReport,
+    Arm, ArmReport, ArmScore, ChunkView, DocumentProblem, DocumentSummary, Excerpt, FilterSpec, Mode, SearchHit,
+    SyncReport,
 };
 
 /// `lines 3-9`, `page 2`, `sheet Prices, rows 4-8`.
@@ -88,15 +89,17 @@ pub(super) fn search_hit(rank: usize, knowledge_base: &str, hit: &Hit) -> Search
         rank: rank as u32,
         score: hit.score,
         knowledge_base: knowledge_base.to_owned(),
-        chunk_id,
-        document_id: parent.document.id.to_string(),
-        document: document_name(&parent.document),
-        title: parent.document.title.clone(),
-        heading_path: parent.heading_path.clone(),
-        locator: locator(&parent.locator),
-        before: parent.text[..range.start].to_owned(),
-        quote: parent.text[range.clone()].to_owned(),
-        after: parent.text[range.end..].to_owned(),
+        excerpt: Excerpt {
+            chunk_id,
+            document_id: parent.document.id.to_string(),
+            document: document_name(&parent.document),
+            title: parent.document.title.clone(),
+            heading_path: parent.heading_path.clone(),
+            locator: locator(&parent.locator),
+            before: parent.text[..range.start].to_owned(),
+            quote: parent.text[range.clone()].to_owned(),
+            after: parent.text[range.end..].to_owned(),
+        },
         arms: hit.arms.iter().map(arm_score).collect(),
     }
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::search::{ArmReport, ArmScore, FilterSpec, Mode};
+use super::search::{ArmReport, ArmScore, Excerpt, FilterSpec, Mode};
 
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -41,11 +41,17 @@ pub(crate) enum Band {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StopReason {
+    /// The documents answer the question.
     Answered,
+    /// Without a model: passages touch on the question, and none clearly answers it.
     RelatedOnly,
+    /// Nothing was found, or something that the question names is in no document.
     NotInKnowledgeBase,
+    /// The model says that the passages do not answer.
     ModelAbstained,
+    /// No sentence of the model could be verified; the answer quotes the documents.
     NoSentenceVerified,
+    /// The model was out of reach, too slow, or refused; the answer quotes the documents.
     ModelFailed,
 }
 
@@ -108,24 +114,9 @@ pub(crate) struct Sentence {
 pub(crate) struct Citation {
     /// From 1.
     pub(crate) number: u32,
-    /// The chunk; `GET /v1/chunks/{id}` opens it.
-    pub(crate) chunk_id: String,
-    /// The document.
-    pub(crate) document_id: String,
-    /// `source/path`.
-    pub(crate) document: String,
-    /// Title.
-    pub(crate) title: String,
-    /// Headings above.
-    pub(crate) heading_path: Vec<String>,
-    /// `lines 3-9`, `page 2`, `sheet Prices, rows 4-8`.
-    pub(crate) locator: String,
-    /// Text right before the quote, same passage.
-    pub(crate) before: String,
-    /// The quoted text, verbatim from the document.
-    pub(crate) quote: String,
-    /// Text right after the quote, same passage.
-    pub(crate) after: String,
+    /// What is quoted.
+    #[serde(flatten)]
+    pub(crate) excerpt: Excerpt,
     /// How it was verified.
     pub(crate) check: CitationCheck,
     /// How each arm ranked the passage.
@@ -250,15 +241,17 @@ impl From<groundwork_agent::Citation> for Citation {
     fn from(citation: groundwork_agent::Citation) -> Self {
         Self {
             number: citation.number,
-            chunk_id: citation.chunk_id,
-            document_id: citation.document_id,
-            document: citation.document,
-            title: citation.title,
-            heading_path: citation.heading_path,
-            locator: citation.locator,
-            before: citation.before,
-            quote: citation.quote,
-            after: citation.after,
+            excerpt: Excerpt {
+                chunk_id: citation.chunk_id,
+                document_id: citation.document_id,
+                document: citation.document,
+                title: citation.title,
+                heading_path: citation.heading_path,
+                locator: citation.locator,
+                before: citation.before,
+                quote: citation.quote,
+                after: citation.after,
+            },
             check: citation.check.into(),
             arms: citation.arms.into_iter().map(ArmScore::from).collect(),
         }

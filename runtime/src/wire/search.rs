@@ -78,7 +78,17 @@ pub(crate) struct SearchHit {
     pub(crate) score: f32,
     /// The knowledge base it is from.
     pub(crate) knowledge_base: String,
-    /// The best matching chunk; `GET /v1/chunks/{id}` opens it.
+    /// The best matching chunk in its passage.
+    #[serde(flatten)]
+    pub(crate) excerpt: Excerpt,
+    /// How each arm saw the passage; an arm that did not find it is left out.
+    pub(crate) arms: Vec<ArmScore>,
+}
+
+/// Text of a document with the passage around it: `before + quote + after` is the passage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct Excerpt {
+    /// The chunk; `GET /v1/chunks/{id}` opens it.
     pub(crate) chunk_id: String,
     /// The document.
     pub(crate) document_id: String,
@@ -90,14 +100,23 @@ pub(crate) struct SearchHit {
     pub(crate) heading_path: Vec<String>,
     /// `lines 3-9`, `page 2`, `sheet Prices, rows 4-8`.
     pub(crate) locator: String,
-    /// Text of the passage before the best matching chunk.
+    /// Text right before the quote, same passage.
     pub(crate) before: String,
-    /// The best matching chunk, verbatim.
+    /// The text itself, verbatim from the document.
     pub(crate) quote: String,
-    /// Text of the passage after it.
+    /// Text right after the quote, same passage.
     pub(crate) after: String,
-    /// How each arm saw the passage; an arm that did not find it is left out.
-    pub(crate) arms: Vec<ArmScore>,
+}
+
+impl Excerpt {
+    /// Where it stands, for people: `handbook/fees.md, lines 3-9 (Fees > Late returns)`.
+    pub(crate) fn place(&self) -> String {
+        let place = format!("{}, {}", self.document, self.locator);
+        match self.heading_path.is_empty() {
+            true => place,
+            false => format!("{place} ({})", self.heading_path.join(" > ")),
+        }
+    }
 }
 
 /// A retrieval arm.

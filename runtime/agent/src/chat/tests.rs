@@ -7,20 +7,8 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 pub(crate) fn endpoint(base_url: String) -> Endpoint {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Endpoint {
-        name: "chat".into(),
-        base_url,
-        model: "m".into(),
-        uses: vec![EndpointUse::Chat],
-        api_key_file: None,
-        api_key_env: None,
-        timeout_ms: 5000,
-        retries: 0,
-        requests_per_minute: None,
-        concurrency: 2,
-        context_window: None,
-        prices: None,
-    }
+    let endpoint = Endpoint::new("chat", &base_url, "m", EndpointUse::Chat);
+    Endpoint { timeout_ms: 5000, retries: 0, concurrency: 2, ..endpoint }
 }
 
 pub(crate) fn completion(text: &str) -> ResponseTemplate {

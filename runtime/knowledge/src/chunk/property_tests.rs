@@ -1,6 +1,5 @@
 use proptest::prelude::*;
 
-use super::tests::document;
 use super::*;
 use crate::identity::TextHash;
 
@@ -84,14 +83,14 @@ proptest! {
     #[test]
     fn invariants_hold_for_every_format(body in body(), chunking in chunking(), format in 0..5_usize) {
         let (format, path) = FORMATS[format];
-        let chunked = check(&Chunker::new(&chunking), path, &document(format, &body));
+        let chunked = check(&Chunker::new(&chunking), path, &NormalisedDocument::new(format, &body));
         check_sizes(&chunking, &body, &chunked);
     }
 
     #[test]
     fn front_matter_is_in_no_chunk(body in body(), chunking in chunking()) {
         let front = "---\ntitle: Secret words\n---\n";
-        let mut document = document(Format::Markdown, &format!("{front}{body}"));
+        let mut document = NormalisedDocument::new(Format::Markdown, format!("{front}{body}"));
         document.front_matter = Some(0..front.len());
         check(&Chunker::new(&chunking), "a.md", &document);
     }
@@ -110,7 +109,7 @@ proptest! {
         };
         let chunker = Chunker::new(&chunking);
         let hashes = |body: &str| {
-            let chunked = check(&chunker, "a.md", &document(Format::Markdown, body));
+            let chunked = check(&chunker, "a.md", &NormalisedDocument::new(Format::Markdown, body));
             let chunks = chunked.parents.into_iter().flat_map(|parent| parent.chunks);
             chunks.map(|chunk| (TextHash::of(&body[chunk.span.clone()]), chunk.context)).collect::<Vec<_>>()
         };
@@ -151,7 +150,7 @@ fn extreme_texts_are_cut() {
             // Whole as Markdown; a part shows the other formats' faults as well.
             let part = if format == Format::Markdown { text.len() } else { text.floor_char_boundary(100_000) };
             let text = &text[..part.min(text.len())];
-            let chunked = Chunker::new(&Chunking::default()).chunk(path, &document(format, text));
+            let chunked = Chunker::new(&Chunking::default()).chunk(path, &NormalisedDocument::new(format, text));
             let bytes: usize = chunked.parents.iter().map(|parent| parent.span.len()).sum();
             assert_eq!(bytes, text.len(), "{name} as {format:?}");
         }

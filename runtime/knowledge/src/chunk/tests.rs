@@ -1,17 +1,5 @@
 use super::*;
-use crate::document::{Begins, Mark, Metadata};
-
-pub(super) fn document(format: Format, body: &str) -> NormalisedDocument {
-    NormalisedDocument {
-        body: body.to_owned(),
-        format,
-        front_matter: None,
-        title: None,
-        metadata: Metadata::default(),
-        marks: Vec::new(),
-        notes: Vec::new(),
-    }
-}
+use crate::document::{Begins, Mark};
 
 fn sizes(parent_tokens: u32, child_tokens: u32, overlap_tokens: u32) -> Chunker {
     Chunker::new(&Chunking { strategy: ChunkingStrategy::Structural, parent_tokens, child_tokens, overlap_tokens })
@@ -28,7 +16,7 @@ const HANDBOOK: &str = "---\ntitle: x\n---\n# Handbook\n\nWelcome to the company
 
 #[test]
 fn sections_carry_their_heading_path_and_share_small_parents() {
-    let mut handbook = document(Format::Markdown, HANDBOOK);
+    let mut handbook = NormalisedDocument::new(Format::Markdown, HANDBOOK);
     handbook.front_matter = Some(0..17);
     let chunked = sizes(600, 100, 20).chunk("docs/handbook.md", &handbook);
     assert_eq!(chunked.title, "Handbook");
@@ -44,7 +32,7 @@ fn sections_carry_their_heading_path_and_share_small_parents() {
 
 #[test]
 fn a_section_too_large_for_siblings_stands_alone() {
-    let chunked = sizes(14, 14, 0).chunk("handbook.md", &document(Format::Markdown, &HANDBOOK[17..]));
+    let chunked = sizes(14, 14, 0).chunk("handbook.md", &NormalisedDocument::new(Format::Markdown, &HANDBOOK[17..]));
     let paths: Vec<_> = chunked.parents.iter().map(|parent| parent.heading_path.join("/")).collect();
     assert_eq!(paths, ["", "Leave", "Leave/Sick leave", "Travel"]);
 }
@@ -52,7 +40,7 @@ fn a_section_too_large_for_siblings_stands_alone() {
 #[test]
 fn headings_without_text_join_the_section_below() {
     let body = "# Guide\n\n## Install\n\nRun it.\n";
-    let chunked = sizes(600, 100, 20).chunk("guide.md", &document(Format::Markdown, body));
+    let chunked = sizes(600, 100, 20).chunk("guide.md", &NormalisedDocument::new(Format::Markdown, body));
     assert_eq!(shown(body, &chunked), [(body.trim().to_owned(), "Guide\nInstall".to_owned())]);
 }
 
@@ -60,7 +48,7 @@ fn headings_without_text_join_the_section_below() {
 fn windows_break_at_sentences_and_overlap() {
     let sentences: Vec<_> = (0..12).map(|n| format!("Sentence number {n} has exactly these words.")).collect();
     let body = sentences.join(" ");
-    let chunked = sizes(600, 40, 12).chunk("a.txt", &document(Format::Text, &body));
+    let chunked = sizes(600, 40, 12).chunk("a.txt", &NormalisedDocument::new(Format::Text, &body));
     let texts: Vec<_> = shown(&body, &chunked).into_iter().map(|(text, _)| text).collect();
     assert!(texts.len() > 3);
     assert!(texts.iter().all(|text| text.starts_with("Sentence") && text.ends_with("words.")), "{texts:?}");
@@ -73,7 +61,7 @@ fn code_fences_and_lists_stay_whole_where_they_fit() {
     let fence = "```sh\ngroundwork up docs\n\ngroundwork ask why\n```";
     let body =
         format!("# T\n\n{}\n\n{list}\n\n{}\n\n{fence}\n", "Some words here. ".repeat(6), "More words. ".repeat(8));
-    let chunked = sizes(600, 40, 8).chunk("t.md", &document(Format::Markdown, &body));
+    let chunked = sizes(600, 40, 8).chunk("t.md", &NormalisedDocument::new(Format::Markdown, &body));
     let texts: Vec<_> = shown(&body, &chunked).into_iter().map(|(text, _)| text).collect();
     assert!(texts.iter().any(|text| text.contains(list)) && texts.iter().any(|text| text.contains(fence)), "{texts:?}");
 }
@@ -82,7 +70,7 @@ fn code_fences_and_lists_stay_whole_where_they_fit() {
 fn table_rows_carry_their_header() {
     let rows: Vec<_> = (0..20).map(|n| format!("| AX-{n} | {n} kg | in stock |\n")).collect();
     let body = format!("# Parts\n\n| Part | Weight | State |\n| --- | --- | --- |\n{}", rows.concat());
-    let chunked = sizes(600, 60, 10).chunk("parts.md", &document(Format::Markdown, &body));
+    let chunked = sizes(600, 60, 10).chunk("parts.md", &NormalisedDocument::new(Format::Markdown, &body));
     let chunks = shown(&body, &chunked);
     assert!(chunks.len() > 2);
     assert!(chunks.iter().any(|(text, context)| text.starts_with("| Part") && !context.contains('|')));
@@ -96,7 +84,7 @@ fn table_rows_carry_their_header() {
 fn csv_rows_carry_header_and_row_numbers() {
     let rows: Vec<_> = (2..42).map(|n| format!("{n},\"line\nbreak\",ok\n")).collect();
     let body = format!("id,note,state\n{}", rows.concat());
-    let chunked = sizes(100, 40, 10).chunk("rows.csv", &document(Format::Csv, &body));
+    let chunked = sizes(100, 40, 10).chunk("rows.csv", &NormalisedDocument::new(Format::Csv, &body));
     let rows: Vec<_> = chunked.parents.iter().map(|parent| parent.locator.clone()).collect();
     assert!(matches!(rows.first(), Some(Locator::Rows { sheet: None, first: 1, .. })), "{rows:?}");
     assert!(matches!(rows.last(), Some(Locator::Rows { sheet: None, last: 41, .. })), "{rows:?}");
@@ -107,7 +95,7 @@ fn csv_rows_carry_header_and_row_numbers() {
 #[test]
 fn json_lines_are_not_cut() {
     let body: String = (0..30).map(|n| format!("{{\"id\": {n}, \"name\": \"item {n}\"}}\n")).collect();
-    let chunked = sizes(120, 50, 10).chunk("a.jsonl", &document(Format::JsonLines, &body));
+    let chunked = sizes(120, 50, 10).chunk("a.jsonl", &NormalisedDocument::new(Format::JsonLines, &body));
     let chunks = shown(&body, &chunked);
     assert!(chunks.len() > 4 && chunks.iter().all(|(text, _)| text.starts_with('{') && text.ends_with('}')));
 }
@@ -116,7 +104,7 @@ fn json_lines_are_not_cut() {
 fn code_carries_the_enclosing_symbol() {
     let lines: String = (0..40).map(|n| format!("        let value_{n} = compute({n});\n")).collect();
     let body = format!("use std::fmt;\n\nimpl<T> Server<T> {{\n    pub fn start(&self) {{\n{lines}    }}\n}}\n");
-    let chunked = sizes(200, 60, 10).chunk("src/server.rs", &document(Format::Code, &body));
+    let chunked = sizes(200, 60, 10).chunk("src/server.rs", &NormalisedDocument::new(Format::Code, &body));
     let contexts: Vec<_> = shown(&body, &chunked).into_iter().map(|(_, context)| context).collect();
     assert_eq!(chunked.title, "server.rs");
     assert_eq!(contexts.last().unwrap(), "server.rs\nServer<T> > start");
@@ -147,7 +135,7 @@ fn symbols_are_found_in_common_languages() {
 #[test]
 fn pages_come_from_marks() {
     let body = "First page text.\n\nStill first.\n\nSecond page text.\n";
-    let mut pdf = document(Format::Pdf, body);
+    let mut pdf = NormalisedDocument::new(Format::Pdf, body);
     let second = body.find("Second").unwrap();
     pdf.marks = vec![Mark { offset: 0, begins: Begins::Page(1) }, Mark { offset: second, begins: Begins::Page(2) }];
     let chunked = sizes(600, 100, 20).chunk("a.pdf", &pdf);
@@ -173,7 +161,7 @@ fn sheets_and_rows_come_from_marks() {
     ];
     let first = vec![row("| a", "Prices", 1), row("| c", "Stock", 1)];
     for marks in [every, first] {
-        let workbook = NormalisedDocument { marks, ..document(Format::Xlsx, body) };
+        let workbook = NormalisedDocument { marks, ..NormalisedDocument::new(Format::Xlsx, body) };
         let chunked = sizes(600, 100, 20).chunk("a.xlsx", &workbook);
         let locators: Vec<_> = chunked.parents.iter().map(|parent| parent.locator.clone()).collect();
         assert_eq!(locators, [rows("Prices", 1, 3), rows("Stock", 1, 2)]);
@@ -184,7 +172,7 @@ fn sheets_and_rows_come_from_marks() {
 fn the_whole_document_is_one_chunk_where_asked() {
     let chunking = Chunking { strategy: ChunkingStrategy::Whole, ..Chunking::default() };
     let body = "# A\n\ntext\n\n# B\n\nmore\n";
-    let chunked = Chunker::new(&chunking).chunk("a.md", &document(Format::Markdown, body));
+    let chunked = Chunker::new(&chunking).chunk("a.md", &NormalisedDocument::new(Format::Markdown, body));
     assert_eq!(shown(body, &chunked), [(body.trim().to_owned(), "A".to_owned())]);
 }
 

@@ -6,20 +6,8 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 pub(in crate::embed) fn endpoint(base_url: String) -> Endpoint {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Endpoint {
-        name: "models".into(),
-        base_url,
-        model: "unused".into(),
-        uses: vec![EndpointUse::Embeddings],
-        api_key_file: None,
-        api_key_env: None,
-        timeout_ms: 5000,
-        retries: 0,
-        requests_per_minute: None,
-        concurrency: 2,
-        context_window: None,
-        prices: None,
-    }
+    let endpoint = Endpoint::new("models", &base_url, "unused", EndpointUse::Embeddings);
+    Endpoint { timeout_ms: 5000, retries: 0, concurrency: 2, ..endpoint }
 }
 
 fn settings() -> EndpointEmbedding {

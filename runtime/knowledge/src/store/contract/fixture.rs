@@ -9,7 +9,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::chunk::{Chunk, ChunkedDocument, Parent};
-use crate::document::{Format, Locator, Metadata, NormalisedDocument};
+use crate::document::{Format, Locator, NormalisedDocument};
 use crate::embed::{EmbedError, EmbedKind, Embedder, EmbedderProfile, Probes};
 use crate::identity::{DocumentId, TextHash};
 use crate::store::{
@@ -62,15 +62,7 @@ fn write(path: &str, body: String, parents: Vec<Parent>) -> DocumentWrite {
         path: path.into(),
         stamp: Some(stamp(1)),
         content: TextHash::of(&body),
-        document: NormalisedDocument {
-            body,
-            format: Format::Markdown,
-            front_matter: None,
-            title: None,
-            metadata: Metadata::default(),
-            marks: Vec::new(),
-            notes: Vec::new(),
-        },
+        document: NormalisedDocument::new(Format::Markdown, body),
         chunked: ChunkedDocument { title: path.into(), parents },
     }
 }
