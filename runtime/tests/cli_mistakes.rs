@@ -124,3 +124,27 @@ fn what_goes_into_a_file_has_no_escape_codes() {
         }
     }
 }
+
+/// What a command writes to a terminal, which `script` (util-linux) makes; nothing where that is not installed.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(place: &Place, no_color: &str) -> Option<String> {
+    let shell = format!("'{}' search --explain 'late fee'", env!("CARGO_BIN_EXE_groundwork"));
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &shell, "/dev/null"]).current_dir(place.folder()).stdin(std::process::Stdio::null());
+    command.env("XDG_DATA_HOME", place.data_home()).env("HOME", place.data_home());
+    command.env("TERM", "xterm-256color").env("NO_COLOR", no_color);
+    let output = command.output().ok()?;
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_color_is_honoured_on_a_terminal() {
+    let place = Place::handbook();
+    place.ingest().expect(0);
+    let (Some(coloured), Some(plain)) = (on_a_terminal(&place, ""), on_a_terminal(&place, "1")) else {
+        return groundwork_tests::skip::skip("no_color_is_honoured_on_a_terminal", "script", "script is not installed");
+    };
+    assert!(coloured.contains("fees.md") && coloured.contains('\u{1b}'), "{coloured:?}");
+    assert!(plain.contains("fees.md") && !plain.contains('\u{1b}'), "{plain:?}");
+}
