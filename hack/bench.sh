@@ -20,6 +20,7 @@ if [ -n "${GROUNDWORK_EVAL_DATA:-}" ]; then
 else
   echo "skipped: Cranfield side by side (GROUNDWORK_EVAL_DATA is not set)"
 fi
-bench search
-bench sync
-bench text
+# Without --bench these run each case once, as a test.
+bench search --bench
+bench sync --bench
+bench text --bench

@@ -1,5 +1,5 @@
 //! Search over 100,000 seeded passages with given vectors: hybrid, each arm alone, and bare tantivy beside the keyword
-//! arm. Run with `cargo bench -p groundwork-knowledge --bench search`; `GROUNDWORK_BENCH_PASSAGES` changes the number.
+//! arm. Run by `make bench`; `GROUNDWORK_BENCH_PASSAGES` changes the number.
 
 use async_trait::async_trait;
 use groundwork_config::{Contract, Keyword, Retrieval, RetrievalMode};
@@ -22,8 +22,13 @@ use uuid::Uuid;
 const DIMENSIONS: usize = 384;
 const WORDS: usize = 60;
 const QUERIES: usize = 64;
+/// Names the folder of a store to the process that only opens it.
+const OPEN: &str = "GROUNDWORK_BENCH_OPEN";
 
 fn main() {
+    if let Some(folder) = std::env::var_os(OPEN) {
+        return report_start(folder.as_ref());
+    }
     let prepared = &*PREPARED;
     eprintln!("{} passages ingested in {:.1} s", passages(), prepared.ingest_seconds);
     prepared.report_percentiles();
@@ -123,10 +128,12 @@ impl Prepared {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
         let start = Instant::now();
-        let searcher = runtime.block_on(ingest(folder.path()));
+        runtime.block_on(ingest(folder.path()));
         let ingest_seconds = start.elapsed().as_secs_f64();
         let mut random = Random(7);
-        let queries = (0..QUERIES).map(|_| (random.text(6), random.vector())).collect();
+        let queries: Vec<_> = (0..QUERIES).map(|_| (random.text(6), random.vector())).collect();
+        in_a_new_process(folder.path());
+        let searcher = runtime.block_on(open(folder.path()));
         let bare = bare_index(&folder.path().join("bare"));
         Self { runtime, searcher, queries, bare, ingest_seconds, _folder: folder }
     }
@@ -156,7 +163,42 @@ impl Prepared {
     }
 }
 
-async fn ingest(folder: &std::path::Path) -> Searcher {
+/// Start time and memory count in a process that has done nothing else.
+fn in_a_new_process(folder: &std::path::Path) {
+    let program = std::env::current_exe().expect("a program knows its path");
+    let status = std::process::Command::new(program).env(OPEN, folder).status().expect("the program starts");
+    assert!(status.success(), "{status}");
+}
+
+/// Opens what another process ingested, searches once, and prints how long that took and what it keeps in memory. Mapped
+/// files count apart, for the system may drop them.
+fn report_start(folder: &std::path::Path) {
+    let start = Instant::now();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    let searcher = runtime.block_on(open(folder));
+    let opened = start.elapsed().as_secs_f64();
+    let mut random = Random(7);
+    let (query, vector) = (random.text(6), random.vector());
+    let request = SearchRequest::new(&query, &Retrieval::default());
+    runtime.block_on(searcher.search_with_vector(&request, &vector)).expect("the search runs");
+    eprintln!("opened in {opened:.2} s, first hybrid search after {:.2} s", start.elapsed().as_secs_f64());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let named = |line: &&str| ["VmHWM:", "VmRSS:", "RssAnon:", "RssFile:"].iter().any(|name| line.starts_with(name));
+    status.lines().filter(named).for_each(|line| eprintln!("{line}"));
+}
+
+fn embedder() -> Given {
+    Given(EmbedderProfile {
+        identity: "given".into(),
+        dimensions: DIMENSIONS,
+        max_tokens: None,
+        languages: None,
+        fusion_weight: 0.2,
+        max_batch: 256,
+    })
+}
+
+async fn ingest(folder: &std::path::Path) {
     let store = EmbeddedStore::open(folder, EmbeddedOptions::default()).await.expect("the store opens");
     let lease = store.lease().await.expect("a lease is given");
     let maintainer = store.maintainer(&lease, &Contract::default()).await.expect("a maintainer is given");
@@ -166,20 +208,17 @@ async fn ingest(folder: &std::path::Path) -> Searcher {
         let documents = part.iter().map(|&number| write(number, &mut random)).collect();
         maintainer.write_documents(1, documents).await.expect("documents are written");
     }
-    let profile = EmbedderProfile {
-        identity: "given".into(),
-        dimensions: DIMENSIONS,
-        max_tokens: None,
-        languages: None,
-        fusion_weight: 0.2,
-        max_batch: 256,
-    };
-    let embedder = Given(profile);
+    let embedder = embedder();
     while maintainer.embed_pending(&embedder, 1024).await.expect("chunks are embedded").remaining > 0 {}
     maintainer.activate().await.expect("the revision is activated");
     maintainer.flush().await.expect("indexes are flushed");
+    store.close().await;
+}
+
+async fn open(folder: &std::path::Path) -> Searcher {
+    let store = EmbeddedStore::open(folder, EmbeddedOptions::default()).await.expect("the store opens");
     let reader = store.reader(&Principal::local()).await.expect("the store answers").expect("a revision is active");
-    Searcher { reader, analyser: Analyser::new(&Keyword::default()), embedder: Some(Arc::new(embedder)) }
+    Searcher { reader, analyser: Analyser::new(&Keyword::default()), embedder: Some(Arc::new(embedder())) }
 }
 
 /// The same texts in a plain tantivy index, with the same terms.

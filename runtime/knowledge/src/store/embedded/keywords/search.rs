@@ -63,10 +63,12 @@ struct Segment {
     chunks: Total,
     /// Their parents.
     parents: Total,
+    /// Average words of a chunk that the engine's block maxima were computed with: it counts every entry.
+    indexed_average: f32,
 }
 
 impl Segment {
-    fn open(reader: &SegmentReader, previous: Option<&KeywordView>) -> Result<Self, TantivyError> {
+    fn open(reader: &SegmentReader, fields: Fields, previous: Option<&KeywordView>) -> Result<Self, TantivyError> {
         let column = |name| reader.fast_fields().column_first_or_default::<u64>(name);
         let key = (reader.segment_id(), reader.delete_opstamp());
         let known = previous.and_then(|view| view.segments.iter().find(|segment| segment.key == key));
@@ -77,8 +79,10 @@ impl Segment {
                 (total("chunk_length")?, total("parent_length")?)
             }
         };
+        let indexed = reader.inverted_index(fields.chunk.words)?.total_num_tokens();
         Ok(Self {
             key,
+            indexed_average: indexed as f32 / reader.max_doc().max(1) as f32,
             document: column("document")?,
             ordinal: column("ordinal")?,
             chunk_high: column("chunk_high")?,
@@ -91,6 +95,14 @@ impl Segment {
     /// Document and ordinal of an entry's parent.
     fn parent(&self, entry: DocId) -> (u32, u32) {
         (self.document.get_val(entry) as u32, self.ordinal.get_val(entry) as u32)
+    }
+
+    /// How far a block's stored maximum may lie below its true one: scores use the average of the whole index's chunks. A
+    /// length norm changes by at most the ratio of the averages, and so does the quotient tf / (tf + norm).
+    fn slack(&self, average: f32) -> f32 {
+        let ratio = average / self.indexed_average;
+        let slack = if ratio.is_finite() && ratio > 0.0 { ratio.max(1.0 / ratio) } else { f32::INFINITY };
+        slack * (1.0 + 1e-4)
     }
 
     fn candidate(&self, entry: DocId, (document, parent): (u32, u32), score: f32) -> Candidate {
@@ -114,7 +126,7 @@ impl KeywordView {
         let segments = searcher
             .segment_readers()
             .iter()
-            .map(|reader| Segment::open(reader, previous))
+            .map(|reader| Segment::open(reader, fields, previous))
             .collect::<Result<Vec<_>, _>>()?;
         let chunks = segments.iter().fold(Total::default(), |total, segment| total + segment.chunks);
         let parents = segments.iter().fold(Total::default(), |total, segment| total + segment.parents);
@@ -141,8 +153,11 @@ impl KeywordView {
             parents: self.weight(query, self.fields.parent, self.parents)?,
         };
         let mut top = Top::new(limit);
+        let average = self.chunks.words as f32 / self.chunks.texts as f32;
         for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
-            collect(&weights, reader, segment, allowed, &mut top)?;
+            // The engine keeps no block maxima for a field without norms, and would skip blocks that it must not.
+            let slack = if query.identifiers.is_empty() { segment.slack(average) } else { f32::INFINITY };
+            collect(&weights, reader, segment, allowed, slack, &mut top)?;
         }
         Ok(top.into_sorted())
     }
@@ -230,31 +245,46 @@ impl KeywordView {
 }
 
 /// Offers the chunks of a segment to `top`. Both kinds are visited in the order of the segment, where a parent lies
-/// before its chunks.
+/// before its chunks. Blocks of chunks are skipped that stay below the threshold even with the best parent's share.
 fn collect(
     weights: &Weights,
     reader: &SegmentReader,
     segment: &Segment,
     allowed: Option<&RoaringBitmap>,
+    slack: f32,
     top: &mut Top,
 ) -> Result<(), TantivyError> {
     let mut parents: Vec<(DocId, f32)> = Vec::new();
     weights.parents.for_each(reader, &mut |entry, score| parents.push((entry, score)))?;
+    let most = parents.iter().fold(0.0, |most: f32, (_, score)| most.max(*score));
     let mut parents = parents.into_iter().peekable();
     let mut above = None;
     let alive = reader.alive_bitset();
-    weights.chunks.for_each(reader, &mut |entry, score| {
+    let mut visit = |entry: DocId, score: f32| {
         while let Some((parent, score)) = parents.next_if(|(parent, _)| *parent < entry) {
-            above = Some((segment.parent(parent), score));
+            above = Some((parent, score));
+        }
+        // Most chunks fall here, before anything is looked up.
+        if score + above.map_or(0.0, |(_, score)| score) < top.threshold() * (1.0 - 1e-4) {
+            return top.threshold();
         }
         let parent = segment.parent(entry);
-        let inherited = above.filter(|(key, _)| *key == parent).map_or(0.0, |(_, score)| score);
+        let inherited = above.filter(|(above, _)| segment.parent(*above) == parent).map_or(0.0, |(_, score)| score);
         let score = rounded(score + inherited);
         let lives = || alive.is_none_or(|alive| alive.is_alive(entry));
         if score >= top.threshold() && lives() && allowed.is_none_or(|keys| keys.contains(parent.0)) {
             top.push(segment.candidate(entry, parent, score));
         }
-    })
+        top.threshold()
+    };
+    if slack.is_finite() {
+        let lowest = |threshold: f32| (threshold - most).max(0.0) / slack;
+        weights.chunks.for_each_pruning(f32::MIN, reader, &mut |entry, score| lowest(visit(entry, score)))
+    } else {
+        weights.chunks.for_each(reader, &mut |entry, score| {
+            visit(entry, score);
+        })
+    }
 }
 
 fn frequency(reader: &SegmentReader, term: &Term) -> Result<u64, TantivyError> {
