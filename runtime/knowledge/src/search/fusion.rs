@@ -17,21 +17,21 @@ pub(super) struct Fused {
     pub(super) key: ParentKey,
     pub(super) score: f32,
     pub(super) arms: Vec<ArmHit>,
-    /// Found chunks, best first.
-    pub(super) chunks: Vec<ChunkId>,
+    /// Found chunks with their joined shares, as they were met: [`best_first`] orders them.
+    pub(super) chunks: Vec<(ChunkId, f32)>,
 }
 
-#[derive(Default)]
-struct Joined {
-    score: f32,
-    arms: Vec<ArmHit>,
-    chunks: Vec<(ChunkId, f32)>,
+/// The chunks of a parent in order. Only what is shown needs it, of the hundreds that are joined.
+pub(super) fn best_first(mut chunks: Vec<(ChunkId, f32)>) -> impl Iterator<Item = ChunkId> {
+    chunks.sort_by(|(a, score), (b, other)| other.total_cmp(score).then_with(|| a.cmp(b)));
+    chunks.into_iter().map(|(chunk, _)| chunk)
 }
 
 /// Joins lists, best first; ties by document and position. Each list is best first.
 pub(super) fn fuse(lists: &[ArmList], fusion: Fusion) -> Vec<Fused> {
     let size = lists.iter().map(|list| list.parents.len()).sum();
-    let mut joined: HashMap<ParentKey, Joined> = HashMap::with_capacity(size);
+    let mut places: HashMap<ParentKey, usize> = HashMap::with_capacity(size);
+    let mut fused: Vec<Fused> = Vec::with_capacity(size);
     for list in lists {
         let scale = Scale::of(&list.parents);
         for (index, parent) in list.parents.iter().enumerate() {
@@ -40,13 +40,16 @@ pub(super) fn fuse(lists: &[ArmList], fusion: Fusion) -> Vec<Fused> {
                 Fusion::RelativeScore => scale.apply(parent.score),
                 Fusion::Rrf { k } => 1.0 / (k + rank) as f32,
             };
-            let entry = joined.entry(parent.key).or_default();
+            let place = *places.entry(parent.key).or_insert_with(|| {
+                fused.push(Fused { key: parent.key, score: 0.0, arms: Vec::new(), chunks: Vec::new() });
+                fused.len() - 1
+            });
+            let entry = &mut fused[place];
             entry.score += list.weight * share;
             entry.arms.push(ArmHit { arm: list.arm, rank, score: parent.score });
             join_chunks(&mut entry.chunks, parent, list.weight);
         }
     }
-    let mut fused: Vec<Fused> = joined.into_iter().map(|(key, joined)| joined.finish(key)).collect();
     fused.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.key.cmp(&b.key)));
     fused
 }
@@ -57,18 +60,6 @@ fn join_chunks(chunks: &mut Vec<(ChunkId, f32)>, parent: &RankedParent, weight: 
         match chunks.iter_mut().find(|(known, _)| *known == chunk) {
             Some((_, score)) => *score += share,
             None => chunks.push((chunk, share)),
-        }
-    }
-}
-
-impl Joined {
-    fn finish(mut self, key: ParentKey) -> Fused {
-        self.chunks.sort_by(|(a, score), (b, other)| other.total_cmp(score).then_with(|| a.cmp(b)));
-        Fused {
-            key,
-            score: self.score,
-            arms: self.arms,
-            chunks: self.chunks.into_iter().map(|(chunk, _)| chunk).collect(),
         }
     }
 }

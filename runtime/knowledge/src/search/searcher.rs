@@ -4,7 +4,7 @@ use groundwork_config::RetrievalMode;
 use std::sync::Arc;
 
 use super::arm::{self, ArmList};
-use super::fusion::{Fused, fuse};
+use super::fusion::{Fused, best_first, fuse};
 use super::{Arm, ArmReport, Hit, SearchError, SearchRequest, SearchResult};
 use crate::analyse::Analyser;
 use crate::embed::{EmbedError, EmbedKind, Embedder};
@@ -179,7 +179,7 @@ impl Searcher {
 /// Ranges come from the parent as it was read: a chunk that it has not (any more) is no match.
 fn hit(fused: Fused, parent: Arc<ParentText>) -> Option<Hit> {
     let range = |id| parent.chunks.iter().find(|chunk| chunk.id == id).map(|chunk| (id, chunk.range.clone()));
-    let chunks: Vec<_> = fused.chunks.into_iter().filter_map(range).collect();
+    let chunks: Vec<_> = best_first(fused.chunks).filter_map(range).collect();
     (!chunks.is_empty()).then_some(Hit { parent, score: fused.score, arms: fused.arms, chunks })
 }
 

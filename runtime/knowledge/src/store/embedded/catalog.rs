@@ -1,7 +1,6 @@
 //! What is known of each document, in memory: summaries, access, and which documents a filter lets through.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use roaring::RoaringBitmap;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
@@ -38,7 +37,31 @@ pub(super) fn admits(access: Option<&[String]>, principal: &Principal) -> bool {
 }
 
 /// Documents a search may return: `None` is all.
-pub(super) type Allowed = Option<Arc<RoaringBitmap>>;
+pub(super) type Allowed = Option<Arc<DocumentKeys>>;
+
+/// A set of row keys, one bit a key: a search asks it for every row that it visits.
+#[derive(Debug, Default)]
+pub(super) struct DocumentKeys(Vec<u64>);
+
+impl DocumentKeys {
+    pub(super) fn contains(&self, key: u32) -> bool {
+        self.0.get(key as usize / 64).is_some_and(|bits| bits >> (key % 64) & 1 == 1)
+    }
+}
+
+impl FromIterator<u32> for DocumentKeys {
+    fn from_iter<T: IntoIterator<Item = u32>>(keys: T) -> Self {
+        let mut bits = Vec::new();
+        for key in keys {
+            let place = key as usize / 64;
+            if place >= bits.len() {
+                bits.resize(place + 1, 0);
+            }
+            bits[place] |= 1 << (key % 64);
+        }
+        Self(bits)
+    }
+}
 
 /// All documents of a revision at one generation.
 #[derive(Default)]
@@ -52,7 +75,7 @@ pub(super) struct Catalog {
 struct Compiled {
     principal: Principal,
     filter: Filter,
-    allowed: Arc<RoaringBitmap>,
+    allowed: Arc<DocumentKeys>,
 }
 
 impl Clone for Catalog {
@@ -136,7 +159,7 @@ impl Catalog {
         Ok(Some(allowed))
     }
 
-    fn compile(&self, principal: &Principal, filter: &Filter) -> Result<RoaringBitmap, StoreError> {
+    fn compile(&self, principal: &Principal, filter: &Filter) -> Result<DocumentKeys, StoreError> {
         let globs = globs(&filter.paths)?;
         let tags: HashSet<&str> = filter.tags.iter().map(String::as_str).collect();
         let excluded: HashSet<DocumentId> = filter.exclude_documents.iter().copied().collect();

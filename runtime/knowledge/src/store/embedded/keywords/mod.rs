@@ -193,6 +193,9 @@ impl KeywordIndex {
         let mut entry = self.text(self.fields.parent, &parent.text);
         entry.add_u64(self.fields.document, parent.document.into());
         entry.add_u64(self.fields.ordinal, parent.ordinal.into());
+        // Columns that every entry has are read faster than ones with gaps.
+        entry.add_u64(self.fields.chunk_high, 0);
+        entry.add_u64(self.fields.chunk_low, 0);
         entry
     }
 

@@ -1,6 +1,5 @@
 //! BM25 over the living chunks of a keyword index, with a share of their parents.
 
-use roaring::RoaringBitmap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tantivy::columnar::{Column, ColumnValues};
@@ -13,6 +12,7 @@ use tantivy::{DocId, DocSet, Opstamp, Searcher, SegmentReader, TERMINATED, Tanti
 
 use super::{Fields, TextFields};
 use crate::store::KeywordQuery;
+use crate::store::embedded::catalog::DocumentKeys;
 use crate::store::embedded::top::{Candidate, Top};
 
 /// Low bits of a score that are rounded away. The engine adds the terms of a score in an order that depends on its
@@ -142,7 +142,7 @@ impl KeywordView {
     pub(in crate::store::embedded) fn search(
         &self,
         query: &KeywordQuery,
-        allowed: Option<&RoaringBitmap>,
+        allowed: Option<&DocumentKeys>,
         limit: usize,
     ) -> Result<Vec<Candidate>, TantivyError> {
         if limit == 0 || self.chunks.texts == 0 || (query.words.is_empty() && query.identifiers.is_empty()) {
@@ -250,7 +250,7 @@ fn collect(
     weights: &Weights,
     reader: &SegmentReader,
     segment: &Segment,
-    allowed: Option<&RoaringBitmap>,
+    allowed: Option<&DocumentKeys>,
     slack: f32,
     top: &mut Top,
 ) -> Result<(), TantivyError> {

@@ -13,6 +13,7 @@ use roaring::RoaringBitmap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::catalog::DocumentKeys;
 use super::keywords::Origin;
 use super::top::Candidate;
 use mapping::Mapping;
@@ -76,7 +77,7 @@ impl MatrixView {
     }
 
     /// The rows nearest to `query` by dot product, best first.
-    pub(super) fn search(&self, query: &[f32], allowed: Option<&RoaringBitmap>, limit: usize) -> Vec<Candidate> {
+    pub(super) fn search(&self, query: &[f32], allowed: Option<&DocumentKeys>, limit: usize) -> Vec<Candidate> {
         scan::search(self, query, allowed, limit)
     }
 

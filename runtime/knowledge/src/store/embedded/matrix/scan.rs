@@ -1,8 +1,7 @@
 //! Exact search: the dot product with every allowed row.
 
-use roaring::RoaringBitmap;
-
 use super::MatrixView;
+use crate::store::embedded::catalog::DocumentKeys;
 use crate::store::embedded::top::{Candidate, Top};
 
 /// Sums kept apart so that the compiler uses the machine's vector registers; the order of additions is fixed, so that
@@ -26,12 +25,7 @@ pub(super) fn dot(left: &[f32], right: &[f32]) -> f32 {
 }
 
 /// The best living rows of the allowed documents.
-pub(super) fn search(
-    view: &MatrixView,
-    query: &[f32],
-    allowed: Option<&RoaringBitmap>,
-    limit: usize,
-) -> Vec<Candidate> {
+pub(super) fn search(view: &MatrixView, query: &[f32], allowed: Option<&DocumentKeys>, limit: usize) -> Vec<Candidate> {
     let rows = view.rows.len();
     if limit == 0 || rows == 0 {
         return Vec::new();
@@ -59,7 +53,7 @@ pub(super) fn search(
 fn scan(
     view: &MatrixView,
     query: &[f32],
-    allowed: Option<&RoaringBitmap>,
+    allowed: Option<&DocumentKeys>,
     limit: usize,
     rows: std::ops::Range<usize>,
 ) -> Top {
