@@ -1,6 +1,7 @@
 //! Harness of the system tests: the built program, a browser, public data sets, and how a test says that it cannot run
 //! here.
 
+pub mod bm25;
 mod browser;
 pub mod datasets;
 mod groundwork;

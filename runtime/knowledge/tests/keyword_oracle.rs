@@ -9,65 +9,18 @@ use groundwork_knowledge::document::{Format, Metadata, NormalisedDocument};
 use groundwork_knowledge::identity::{ChunkId, DocumentId, TextHash};
 use groundwork_knowledge::store::embedded::{EmbeddedOptions, EmbeddedStore};
 use groundwork_knowledge::store::{DocumentWrite, Filter, KeywordQuery, KnowledgeStore, Principal, Reader};
+use groundwork_tests::bm25::Bm25;
 use groundwork_tests::datasets::{Dataset, Document, load};
 use groundwork_tests::skip::eval_data;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
-
-/// Lengths as the index keeps them, in one byte: exact up to 40, then the four highest bits above 24 count. This is the
-/// rule of Lucene's `SmallFloat.intToByte4`, which the index's table follows.
-fn kept_length(length: usize) -> f64 {
-    const FREE: usize = 24;
-    let rest = length.saturating_sub(FREE);
-    let bits = usize::BITS - rest.leading_zeros();
-    (if bits < 4 { length } else { FREE + ((rest >> (bits - 4)) << (bits - 4)) }) as f64
-}
-
-/// Term counts of one kind of token in each text, inverted.
-struct Field {
-    postings: HashMap<String, Vec<(usize, u32)>>,
-    lengths: Vec<f64>,
-    average: f64,
-    /// Whether longer texts count less.
-    norms: bool,
-}
-
-impl Field {
-    fn new(texts: &[Vec<String>], norms: bool) -> Self {
-        let mut postings: HashMap<String, Vec<(usize, u32)>> = HashMap::new();
-        for (number, terms) in texts.iter().enumerate() {
-            let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-            terms.iter().for_each(|term| *counts.entry(term).or_default() += 1);
-            counts
-                .into_iter()
-                .for_each(|(term, count)| postings.entry(term.to_owned()).or_default().push((number, count)));
-        }
-        let lengths = texts.iter().map(|terms| kept_length(terms.len())).collect();
-        let average = texts.iter().map(Vec::len).sum::<usize>() as f64 / texts.len() as f64;
-        Self { postings, lengths, average, norms }
-    }
-
-    /// Adds Lucene's BM25 of a term: `idf = ln(1 + (N - df + 0.5) / (df + 0.5))`.
-    fn add(&self, term: &str, weight: f64, scores: &mut [f64]) {
-        let Some(found) = self.postings.get(term) else { return };
-        let (all, having) = (self.lengths.len() as f64, found.len() as f64);
-        let idf = (1.0 + (all - having + 0.5) / (having + 0.5)).ln();
-        for (document, count) in found {
-            let length = if self.norms { 1.0 - B + B * self.lengths[*document] / self.average } else { 1.0 };
-            let count = f64::from(*count);
-            scores[*document] += weight * idf * (K1 + 1.0) * count / (count + K1 * length);
-        }
-    }
-}
-
 /// Texts by the two kinds of token.
 struct Texts {
-    words: Field,
-    identifiers: Field,
+    count: usize,
+    words: Bm25,
+    identifiers: Bm25,
 }
 
 impl Texts {
@@ -79,11 +32,11 @@ impl Texts {
             words.push(word.into_iter().map(|token| token.term).collect());
             identifiers.push(identifier.into_iter().map(|token| token.term).collect());
         }
-        Self { words: Field::new(&words, true), identifiers: Field::new(&identifiers, false) }
+        Self { count: texts.len(), words: Bm25::new(&words, true), identifiers: Bm25::new(&identifiers, false) }
     }
 
     fn scores(&self, query: &KeywordQuery) -> Vec<f64> {
-        let mut scores = vec![0.0; self.words.lengths.len()];
+        let mut scores = vec![0.0; self.count];
         query.words.iter().for_each(|(term, count)| self.words.add(term, f64::from(*count), &mut scores));
         query.identifiers.iter().for_each(|(term, count)| self.identifiers.add(term, f64::from(*count), &mut scores));
         scores

@@ -1,5 +1,6 @@
 //! Random histories against a naive store in memory.
 
+use groundwork_tests::bm25::Bm25;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -123,21 +124,16 @@ impl Model {
     }
 }
 
-/// BM25 with k1 1.2 and b 0.75; identifiers do not count in the length and have the average one.
+/// Identifiers do not count in the length and have the average one.
 fn bm25(texts: &[&str], words: &[&str]) -> Vec<f64> {
-    let is_word = |word: &&str| !word.contains(|c: char| c.is_ascii_digit());
-    let length = |text: &str| text.split(' ').filter(is_word).count() as f64;
-    let all = texts.len() as f64;
-    let average = texts.iter().map(|text| length(text)).sum::<f64>() / all.max(1.0);
-    let count = |text: &str, word: &str| text.split(' ').filter(|other| *other == word).count() as f64;
-    let term = |text: &str, word: &str| {
-        let n = texts.iter().filter(|text| count(text, word) > 0.0).count() as f64;
-        let tf = count(text, word);
-        let idf = (1.0 + (all - n + 0.5) / (n + 0.5)).ln();
-        let relative = if is_word(&word) { length(text) / average } else { 1.0 };
-        if tf > 0.0 { idf * 2.2 * tf / (tf + 1.2 * (0.25 + 0.75 * relative)) } else { 0.0 }
-    };
-    texts.iter().map(|text| words.iter().map(|word| term(text, word)).sum()).collect()
+    let mut scores = vec![0.0; texts.len()];
+    for identifiers in [false, true] {
+        let wanted = |word: &&str| word.contains(|c: char| c.is_ascii_digit()) == identifiers;
+        let terms = |text: &&str| text.split(' ').filter(wanted).map(str::to_owned).collect();
+        let kind = Bm25::new(&texts.iter().map(terms).collect::<Vec<_>>(), !identifiers);
+        words.iter().filter(|word| wanted(word)).for_each(|word| kind.add(word, 1.0, &mut scores));
+    }
+    scores
 }
 
 /// Same scores place by place, and the same chunks wherever scores are apart.

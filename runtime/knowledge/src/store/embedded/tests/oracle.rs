@@ -1,23 +1,11 @@
 //! The keyword arm against a plain BM25 over the same tokens, on a corpus of several segments.
 
-use std::collections::HashMap;
+use groundwork_tests::bm25::Bm25;
 use tempfile::TempDir;
 
 use super::{maintainer, open, query, reader};
 use crate::store::contract::one_parent;
 use crate::store::{DocumentWrite, Filter};
-
-/// Lengths as the index keeps them, in one byte: exact up to 40, then in steps. This is the rule of Lucene's
-/// `SmallFloat.intToByte4`, which the index's table follows: the four highest bits count.
-fn kept_length(length: u32) -> u32 {
-    const FREE: u32 = 24;
-    if length < FREE {
-        return length;
-    }
-    let rest = length - FREE;
-    let bits = 32 - rest.leading_zeros();
-    if bits < 4 { length } else { FREE + ((rest >> (bits - 4)) << (bits - 4)) }
-}
 
 /// A small generator (Knuth's MMIX constants) so that the corpus is the same everywhere.
 struct Random(u64);
@@ -39,38 +27,12 @@ fn letters(number: u64) -> String {
     number.to_string().bytes().map(|digit| char::from(b'a' + digit - b'0')).collect()
 }
 
-/// Plain BM25 over texts of words.
-struct Oracle {
-    texts: Vec<(HashMap<String, u32>, u32)>,
-    average: f64,
-}
-
-impl Oracle {
-    fn new(texts: impl Iterator<Item = String>) -> Self {
-        let counted = |text: String| {
-            let mut counts = HashMap::new();
-            text.split(' ').for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
-            (counts, text.split(' ').count() as u32)
-        };
-        let texts: Vec<_> = texts.map(counted).collect();
-        let average = texts.iter().map(|text| f64::from(text.1)).sum::<f64>() / texts.len() as f64;
-        Self { texts, average }
-    }
-
-    fn scores(&self, words: &[String]) -> Vec<f64> {
-        let frequency = |word: &String| self.texts.iter().filter(|text| text.0.contains_key(word)).count() as f64;
-        let total = self.texts.len() as f64;
-        let idf: Vec<f64> = words.iter().map(frequency).map(|n| (1.0 + (total - n + 0.5) / (n + 0.5)).ln()).collect();
-        let score = |(counts, length): &(HashMap<String, u32>, u32)| -> f64 {
-            let norm = 1.2 * (0.25 + 0.75 * f64::from(kept_length(*length)) / self.average);
-            let term = |(word, idf): (&String, &f64)| {
-                let tf = f64::from(counts.get(word).copied().unwrap_or(0));
-                idf * 2.2 * tf / (tf + norm)
-            };
-            words.iter().zip(&idf).map(term).sum()
-        };
-        self.texts.iter().map(score).collect()
-    }
+fn scores(texts: impl Iterator<Item = String>, words: &[String]) -> Vec<f64> {
+    let texts: Vec<Vec<String>> = texts.map(|text| text.split(' ').map(str::to_owned).collect()).collect();
+    let bm25 = Bm25::new(&texts, true);
+    let mut scores = vec![0.0; texts.len()];
+    words.iter().for_each(|word| bm25.add(word, 1.0, &mut scores));
+    scores
 }
 
 /// Documents of one parent each: their chunks.
@@ -78,8 +40,8 @@ type Corpus = Vec<Vec<String>>;
 
 /// Each matching chunk's own score and its parent's, best first.
 fn expected(corpus: &Corpus, words: &[String]) -> Vec<f64> {
-    let chunks = Oracle::new(corpus.iter().flatten().cloned()).scores(words);
-    let parents = Oracle::new(corpus.iter().map(|chunks| format!("Section {}", chunks.join(" ")))).scores(words);
+    let chunks = scores(corpus.iter().flatten().cloned(), words);
+    let parents = scores(corpus.iter().map(|chunks| format!("Section {}", chunks.join(" "))), words);
     let parent_of = corpus.iter().zip(parents).flat_map(|(chunks, parent)| chunks.iter().map(move |_| parent));
     let matching = chunks.into_iter().zip(parent_of).filter(|(own, _)| *own > 0.0);
     let mut scores: Vec<f64> = matching.map(|(own, parent)| own + parent).collect();
