@@ -1,6 +1,6 @@
 //! What the question's terms are worth, and which of them a text has.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use crate::function_words::only_asks;
@@ -46,8 +46,8 @@ impl QuestionTerms {
     }
 }
 
-/// Numbers of question terms.
-pub(crate) type TermSet = HashSet<usize>;
+/// Numbers of question terms, in order: a sum of their weights rounds the same way each time.
+pub(crate) type TermSet = BTreeSet<usize>;
 
 /// The idf of BM25 as Lucene computes it: ln(1 + (N - n + 0.5) / (n + 0.5)).
 fn inverse_frequency(chunks: u64, frequency: u64) -> f32 {
