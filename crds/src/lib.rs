@@ -10,6 +10,7 @@
 mod agent_pipeline;
 #[cfg(feature = "cel")]
 pub mod cel;
+pub mod condition;
 mod definition;
 #[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
 mod knowledge_base;
@@ -17,6 +18,7 @@ mod knowledge_base;
 mod model_endpoint;
 mod reference;
 mod rules;
+mod status;
 
 pub use agent_pipeline::{
     AgentPipeline, AgentPipelineSpec, ChatModelRef, FusionSpec, FusionType, KnowledgeBaseRef, ModelsSpec,
@@ -32,7 +34,8 @@ pub use kube::core::ObjectMeta;
 pub use model_endpoint::{
     ApiKeySpec, LimitsSpec, ModelEndpoint, ModelEndpointSpec, ModelUse, PricesSpec, SecretKeyRef,
 };
-pub use reference::reference;
+pub use reference::{conditions_reference, reference};
+pub use status::{ModelEndpointStatus, UserRef};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::rules;
+use crate::{ModelEndpointStatus, rules};
 
 /// A model behind an OpenAI-compatible address.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,38 @@ use crate::rules;
     shortname = "me",
     category = "groundwork",
     namespaced,
+    status = "ModelEndpointStatus",
     derive = "PartialEq",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether the endpoint can be used."
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
+        description = "Why."
+    ),
+    printcolumn(
+        name = "Model",
+        type_ = "string",
+        json_path = ".spec.model",
+        description = "Name of the model as the server knows it."
+    ),
+    printcolumn(
+        name = "Users",
+        type_ = "integer",
+        json_path = ".status.users",
+        description = "How many objects name the endpoint."
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp",
+        description = "Time since it was made."
+    ),
     doc = "A model behind an OpenAI-compatible address.",
     validation = rules::object_name()
 )]

@@ -1,7 +1,8 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-use crate::{definition, definitions, reference};
+use crate::condition::Reason;
+use crate::{conditions_reference, definition, definitions, reference};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -29,6 +30,7 @@ fn generated_definitions_in_the_chart_are_current() {
 #[test]
 fn generated_reference_is_current() {
     check_generated("docs/api.md", &reference());
+    check_generated("docs/conditions.md", &conditions_reference());
 }
 
 #[test]
@@ -93,6 +95,13 @@ fn every_field_is_documented_and_every_optional_one_names_its_default() {
             }
         });
     }
+}
+
+#[test]
+fn every_reason_has_a_name_of_its_own() {
+    let names: std::collections::BTreeSet<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+    assert_eq!(names.len(), Reason::ALL.len());
+    assert!(names.iter().all(|name| name.chars().all(char::is_alphanumeric)));
 }
 
 #[test]

@@ -1,33 +1,27 @@
-//! The control plane of Groundwork. So far it prints the definitions of its API; it does not reconcile anything yet.
+//! The control plane of Groundwork: manifests become running knowledge bases and pipelines.
+//!
+//! The operator speaks only to the API server. Each kind has a folder with the steps of its reconciliation as files:
+//! `observe` reads, `validate` finds the mistakes of people, `desired` says what must be there, `apply` is the only
+//! writer, `status` says what came of it. A kind that owns no objects has no `desired` and no `apply`.
 
-use clap::{Parser, Subcommand};
-use std::io::Write;
+mod backoff;
+mod cli;
+mod client;
+mod conditions;
+mod context;
+mod controller;
+mod definitions;
+mod health;
+mod lease;
+mod metrics;
+mod model_endpoint;
+mod names;
+mod report;
+mod run;
+mod watch;
 
-/// The control plane of Groundwork. It can print its API; reconciling is not built yet.
-#[derive(Debug, Parser)]
-#[command(name = "groundwork-operator", version, propagate_version = true)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Print the custom resource definitions as YAML, ready for `kubectl apply -f -`.
-    Crds,
-}
+use clap::Parser;
 
 fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {
-        Command::Crds => print_definitions(),
-    }
-}
-
-fn print_definitions() -> anyhow::Result<()> {
-    let documents: Vec<String> = groundwork_crds::definitions().iter().map(|definition| definition.yaml()).collect();
-    match std::io::stdout().write_all(documents.join("---\n").as_bytes()) {
-        // The reader of a pipe may stop early.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
-    }
+    cli::Cli::parse().execute()
 }

@@ -33,7 +33,7 @@ fn crates_of_the_workspace_depend_only_downwards() {
         ("groundwork-endpoint", &[], &["groundwork-config", "groundwork-endpoint"]),
         ("groundwork-agent", &[], &["groundwork-agent", "groundwork-config", "groundwork-endpoint"]),
         ("groundwork-extract", &[], &["groundwork-extract"]),
-        ("groundwork-operator", &[], &["groundwork-crds", "groundwork-operator"]),
+        ("groundwork-operator", &[], &["groundwork-config", "groundwork-crds", "groundwork-operator"]),
     ];
     for (package, features, expected) in rows {
         assert_eq!(ours(&needed_by(package, features)), expected, "{package} with {features:?}");

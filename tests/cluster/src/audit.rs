@@ -1,5 +1,6 @@
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -44,6 +45,16 @@ pub struct AuditEvent {
 pub struct AuditUser {
     /// As in role bindings; a service account is `system:serviceaccount:NAMESPACE:NAME`.
     pub username: String,
+    #[serde(default)]
+    extra: BTreeMap<String, Vec<String>>,
+}
+
+impl AuditUser {
+    /// Whether it asked with this token of a service account, `JTI=ID`.
+    pub fn has_credential(&self, id: &str) -> bool {
+        let ids = self.extra.get("authentication.kubernetes.io/credential-id");
+        ids.is_some_and(|ids| ids.iter().any(|one| one == id))
+    }
 }
 
 /// What a request was about. Absent parts are empty.

@@ -40,7 +40,7 @@ pub(crate) fn audit_log(folder: &Path) -> PathBuf {
 }
 
 /// Every JSON text is YAML.
-fn kubeconfig(folder: &Path, url: &str, token: &str) -> String {
+pub(crate) fn kubeconfig(folder: &Path, url: &str, token: &str) -> String {
     let authority = folder.join(CERTIFICATES);
     let text = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",

@@ -23,6 +23,7 @@ mod audit;
 mod control_plane;
 mod files;
 pub mod keeper;
+mod operator;
 mod programs;
 mod user;
 
@@ -30,5 +31,6 @@ pub use access::resource;
 pub use audit::{AuditEvent, AuditLog, AuditObject, AuditUser};
 pub use control_plane::ControlPlane;
 pub use keeper::Keeper;
+pub use operator::{Installation, Operator};
 pub use programs::{ASSETS, Program, Programs};
 pub use user::User;

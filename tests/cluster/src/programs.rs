@@ -9,7 +9,7 @@ use std::time::Instant;
 /// Environment variable with a folder of ready programs, as Kubernetes' own test tools know it.
 pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
-/// A program of the control plane or of a node.
+/// A program of the control plane or of a node, or one that talks to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Program {
@@ -20,11 +20,12 @@ pub enum Program {
     Kubectl,
     Kubelet,
     KubeProxy,
+    Helm,
 }
 
 impl Program {
-    /// Every program that `tests/control-plane` can build.
-    pub const ALL: [Self; 7] = [
+    /// Every program that can be built.
+    pub const ALL: [Self; 8] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::KubeControllerManager,
@@ -32,9 +33,11 @@ impl Program {
         Self::Kubectl,
         Self::Kubelet,
         Self::KubeProxy,
+        Self::Helm,
     ];
-    /// What [`ControlPlane`](crate::ControlPlane) runs, and `kubectl`.
-    pub const CONTROL_PLANE: [Self; 4] = [Self::Etcd, Self::KubeApiserver, Self::KubeControllerManager, Self::Kubectl];
+    /// What [`ControlPlane`](crate::ControlPlane) runs, and what its tests talk to it with.
+    pub const CONTROL_PLANE: [Self; 5] =
+        [Self::Etcd, Self::KubeApiserver, Self::KubeControllerManager, Self::Kubectl, Self::Helm];
 
     /// The file's name.
     pub fn name(self) -> &'static str {
@@ -46,6 +49,7 @@ impl Program {
             Self::Kubectl => "kubectl",
             Self::Kubelet => "kubelet",
             Self::KubeProxy => "kube-proxy",
+            Self::Helm => "helm",
         }
     }
 
@@ -54,9 +58,15 @@ impl Program {
         Self::ALL.into_iter().find(|program| program.name() == name)
     }
 
+    /// The Go module below `tests/` that names its version.
+    fn module(self) -> &'static str {
+        if self == Self::Helm { "helm" } else { "control-plane" }
+    }
+
     fn package(self) -> String {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3".to_owned(),
+            Self::Helm => "helm.sh/helm/v3/cmd/helm".to_owned(),
             other => format!("k8s.io/kubernetes/cmd/{}", other.name()),
         }
     }
@@ -76,13 +86,12 @@ impl Programs {
     /// Where one is absent and cannot be built; the message says why.
     pub fn find_or_build(wanted: &[Program]) -> Result<Self> {
         let assets = std::env::var_os(ASSETS).map(PathBuf::from);
-        let module = Module::read()?;
         let mut found = BTreeMap::new();
         for &program in wanted {
             let given = assets.as_ref().map(|folder| folder.join(program.name())).filter(|path| path.is_file());
             let path = match given {
                 Some(path) => path,
-                None => module.find_or_build(program)?,
+                None => Module::of(program)?.find_or_build(program)?,
             };
             found.insert(program, path);
         }
@@ -95,28 +104,30 @@ impl Programs {
     }
 }
 
-/// The Go module that names the versions.
+/// The Go module that names a version.
 struct Module {
     folder: PathBuf,
-    /// Of Kubernetes, for example `v1.34.4`.
+    /// Of what it is there for, for example `v1.34.4`.
     version: String,
     /// Where its programs are kept.
     cache: PathBuf,
 }
 
 impl Module {
-    fn read() -> Result<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("control-plane");
+    fn of(program: Program) -> Result<Self> {
+        let name = program.module();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(name);
         let definition = std::fs::read_to_string(folder.join("go.mod")).context("failed to read go.mod")?;
         let sums = std::fs::read(folder.join("go.sum")).context("failed to read go.sum")?;
+        let main = if program == Program::Helm { "helm.sh/helm/v3 " } else { "k8s.io/kubernetes " };
         // `k8s.io/kubernetes v1.34.4 // indirect`
-        let rest = definition.lines().find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "));
+        let rest = definition.lines().find_map(|line| line.trim().strip_prefix(main));
         let version = rest.and_then(|rest| rest.split_whitespace().next());
-        let version = version.context("go.mod names no version of Kubernetes")?.to_owned();
+        let version = version.with_context(|| format!("{name}/go.mod names no version of {main}"))?.to_owned();
         let hash = Sha256::new().chain_update(&definition).chain_update(&sums).finalize();
         let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let home = std::env::var_os("HOME").context("HOME is not set, so there is no cache folder")?;
-        let cache = Path::new(&home).join(".cache/groundwork/control-plane").join(format!("{version}-{hash}"));
+        let cache = Path::new(&home).join(".cache/groundwork").join(name).join(format!("{version}-{hash}"));
         Ok(Self { folder, version, cache })
     }
 
@@ -138,12 +149,12 @@ impl Module {
     /// Builds beside `path` and renames, so that a file of that name is always whole.
     fn build(&self, program: Program, path: &Path) -> Result<()> {
         let start = Instant::now();
-        eprintln!("control plane: building {} {}", program.name(), self.version);
+        eprintln!("programs: building {} {}", program.name(), self.version);
         let unfinished = path.with_extension("unfinished");
         let output = Command::new("go")
             .current_dir(&self.folder)
             .env("CGO_ENABLED", "0")
-            .args(["build", "-mod=readonly", "-trimpath", "-ldflags", &self.linker_flags()?, "-o"])
+            .args(["build", "-mod=readonly", "-trimpath", "-ldflags", &self.linker_flags(program)?, "-o"])
             .arg(&unfinished)
             .arg(program.package())
             .output();
@@ -156,12 +167,15 @@ impl Module {
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "failed to build {}: {}", program.name(), last_lines(&said, 5));
         std::fs::rename(&unfinished, path).with_context(|| format!("failed to put {} in place", path.display()))?;
-        eprintln!("control plane: built {} in {} s", program.name(), start.elapsed().as_secs());
+        eprintln!("programs: built {} in {} s", program.name(), start.elapsed().as_secs());
         Ok(())
     }
 
     /// Without its version a server calls itself v0.0.0, which `kubectl` refuses to read.
-    fn linker_flags(&self) -> Result<String> {
+    fn linker_flags(&self, program: Program) -> Result<String> {
+        if program == Program::Helm {
+            return Ok(format!("-s -w -X helm.sh/helm/v3/internal/version.version={}", self.version));
+        }
         let mut numbers = self.version.trim_start_matches('v').split('.');
         let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
             bail!("{} is not a version", self.version)

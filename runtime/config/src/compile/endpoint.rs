@@ -64,6 +64,14 @@ pub(super) fn resolve<'a>(
     Err(Error::UseNotAllowed { place, endpoint: wanted.to_owned(), needed })
 }
 
+/// Whether an endpoint could be compiled, for those who do not use it: nothing that it names is looked at.
+///
+/// # Errors
+/// A value that the schema or a rule would have refused.
+pub fn check_endpoint(endpoint: &ModelEndpoint) -> Result<(), Error> {
+    compile(endpoint, Path::new("")).map(drop)
+}
+
 fn compile(endpoint: &ModelEndpoint, secrets_dir: &Path) -> Result<Endpoint, Error> {
     let spec = &endpoint.spec;
     let at = |field: &str| place(endpoint, field);

@@ -9,6 +9,7 @@ mod numbers;
 mod pipeline;
 
 pub use defaults::{default_for_folder, default_objects, name_for_folder};
+pub use endpoint::check_endpoint;
 pub use error::{Error, Place};
 pub use knowledge_base::default_data_id;
 
