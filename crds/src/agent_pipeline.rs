@@ -32,6 +32,20 @@ pub struct AgentPipelineSpec {
     /// How passages are found and joined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retrieval: Option<RetrievalSpec>,
+    /// What a question may use.
+    /// Default: none; a question may take 180 seconds, tokens and cost are not bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_policy_ref: Option<ToolPolicyRef>,
+}
+
+/// Reference to a tool policy.
+#[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolPolicyRef {
+    /// Name of a ToolPolicy in the same namespace.
+    #[schemars(length(min = 1, max = NAME_LENGTH))]
+    #[x_kube(validation = rules::name())]
+    pub name: String,
 }
 
 /// Reference to a knowledge base.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::{AgentPipeline, KnowledgeBase, ModelEndpoint};
+use crate::{AgentPipeline, KnowledgeBase, ModelEndpoint, ToolPolicy};
 
 /// The API group of every kind.
 pub const GROUP: &str = "groundwork.dev";
@@ -81,8 +81,13 @@ fn without_null(value: Value) -> Value {
 
 /// All definitions, in the order in which people meet them.
 pub fn definitions() -> &'static [Definition] {
-    static ALL: LazyLock<[Definition; 3]> = LazyLock::new(|| {
-        [Definition::of::<KnowledgeBase>(), Definition::of::<AgentPipeline>(), Definition::of::<ModelEndpoint>()]
+    static ALL: LazyLock<[Definition; 4]> = LazyLock::new(|| {
+        [
+            Definition::of::<KnowledgeBase>(),
+            Definition::of::<AgentPipeline>(),
+            Definition::of::<ModelEndpoint>(),
+            Definition::of::<ToolPolicy>(),
+        ]
     });
     &*ALL
 }

@@ -19,10 +19,12 @@ mod model_endpoint;
 mod reference;
 mod rules;
 mod status;
+#[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
+mod tool_policy;
 
 pub use agent_pipeline::{
     AgentPipeline, AgentPipelineSpec, ChatModelRef, FusionSpec, FusionType, KnowledgeBaseRef, ModelsSpec,
-    RetrievalModeSpec, RetrievalSpec, RrfSpec, WeightsSpec,
+    RetrievalModeSpec, RetrievalSpec, RrfSpec, ToolPolicyRef, WeightsSpec,
 };
 pub use definition::{API_VERSION, Definition, GROUP, definition, definitions};
 pub use knowledge_base::{
@@ -35,7 +37,8 @@ pub use model_endpoint::{
     ApiKeySpec, LimitsSpec, ModelEndpoint, ModelEndpointSpec, ModelUse, PricesSpec, SecretKeyRef,
 };
 pub use reference::{conditions_reference, reference};
-pub use status::{ModelEndpointStatus, UserRef};
+pub use status::{CompiledLimit, Layer, ModelEndpointStatus, ToolPolicyStatus, UserRef};
+pub use tool_policy::{PolicyLimitsSpec, ToolPolicy, ToolPolicySpec};
 
 #[cfg(test)]
 mod tests;

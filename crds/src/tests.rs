@@ -58,6 +58,7 @@ fn kinds_have_their_names_and_category() {
             ("KnowledgeBase", "knowledgebases", vec!["kb"]),
             ("AgentPipeline", "agentpipelines", vec!["ap"]),
             ("ModelEndpoint", "modelendpoints", vec!["me"]),
+            ("ToolPolicy", "toolpolicies", vec!["tp"]),
         ]
     );
     assert!(definitions().iter().all(|one| one.yaml().contains("- groundwork\n")));

@@ -1,6 +1,6 @@
 //! What a reconciliation works with.
 
-use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint};
+use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ToolPolicy};
 use kube_client::Client;
 use kube_runtime::events::Recorder;
 use kube_runtime::reflector::Store;
@@ -25,4 +25,5 @@ pub(crate) struct Stores {
     pub(crate) knowledge_bases: Store<Guarded<KnowledgeBase>>,
     pub(crate) pipelines: Store<Guarded<AgentPipeline>>,
     pub(crate) endpoints: Store<Guarded<ModelEndpoint>>,
+    pub(crate) policies: Store<Guarded<ToolPolicy>>,
 }

@@ -18,7 +18,11 @@ mod model_endpoint;
 mod names;
 mod report;
 mod run;
+mod tool_policy;
+mod users;
+mod verdict;
 mod watch;
+mod work;
 
 use clap::Parser;
 

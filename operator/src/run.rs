@@ -1,33 +1,23 @@
 //! Start to end of `groundwork-operator run`.
 
 use anyhow::{Context as _, Result, bail};
-use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint};
-use kube_client::{Client, Config, ResourceExt};
-use kube_runtime::events::{Recorder, Reporter};
-use kube_runtime::reflector::{self, store::Writer};
-use kube_runtime::watcher;
+use kube_client::{Client, Config};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
 use tracing_subscriber::EnvFilter;
 
 use crate::cli::{LogFormat, Settings};
-use crate::context::{Context, Stores};
-use crate::controller::control;
 use crate::health::{Health, Phase};
 use crate::lease::{Elector, LeaseSettings, identity};
 use crate::metrics::Metrics;
-use crate::model_endpoint::{named_by_knowledge_base, named_by_pipeline};
-use crate::names::MANAGER;
-use crate::watch::{Guarded, Queue, Requests, Scope, Watched, watch};
+use crate::watch::Scope;
+use crate::work::Work;
 use crate::{client, definitions};
 
 /// Between two looks at definitions that are missing or old.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// What is under way at the end may take so long.
-const DRAIN: Duration = Duration::from_secs(10);
 
 /// Runs until SIGTERM or SIGINT; an error where the lease is lost, so that the pod starts anew.
 #[tokio::main]
@@ -123,93 +113,5 @@ fn log(format: LogFormat) {
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),
-    }
-}
-
-/// Watches and controllers under way.
-struct Work {
-    /// Feed the queues; their end ends the controllers once those have finished what runs.
-    watches: JoinSet<()>,
-    controllers: JoinSet<()>,
-}
-
-impl Work {
-    fn start(client: Client, scope: Scope, settings: Settings, metrics: Arc<Metrics>, health: Health) -> Self {
-        let (knowledge_bases, base_writer) = reflector::store();
-        let (pipelines, pipeline_writer) = reflector::store();
-        let (endpoints, endpoint_writer) = reflector::store();
-        let stores = Stores { knowledge_bases, pipelines, endpoints };
-        let (queue, requests): (Queue<ModelEndpoint>, Requests<ModelEndpoint>) = Queue::new();
-        let watcher = watcher::Config::default().timeout(settings.watch_seconds);
-        let start = Start { client: client.clone(), scope, watcher, metrics: metrics.clone() };
-        let mut watches = JoinSet::new();
-
-        watches.spawn(start.watch(base_writer, add_named::<KnowledgeBase>(queue.clone(), named_by_knowledge_base)));
-        watches.spawn(start.watch(pipeline_writer, add_named::<AgentPipeline>(queue.clone(), named_by_pipeline)));
-        watches.spawn(start.watch(endpoint_writer, move |endpoint: &Guarded<ModelEndpoint>| {
-            queue.add(&endpoint.namespace().unwrap_or_default(), &endpoint.name_any());
-        }));
-
-        let reporter = Reporter { controller: MANAGER.to_owned(), instance: settings.pod_name.clone() };
-        let recorder = Recorder::new(client.clone(), reporter);
-        let context = Arc::new(Context { client, recorder, stores: stores.clone(), metrics, settings });
-        let mut controllers = JoinSet::new();
-        controllers.spawn(async move {
-            // Users are counted from the copies, so all of them must be there before the first reconciliation.
-            let ready = async {
-                stores.knowledge_bases.wait_until_ready().await?;
-                stores.pipelines.wait_until_ready().await?;
-                stores.endpoints.wait_until_ready().await
-            };
-            if ready.await.is_err() {
-                return;
-            }
-            health.set(Phase::Working);
-            control(stores.endpoints, requests, context).await;
-        });
-        Self { watches, controllers }
-    }
-
-    /// Takes nothing new and waits for what runs, not for ever.
-    async fn drain(mut self) {
-        self.watches.shutdown().await;
-        let finished = async { while self.controllers.join_next().await.is_some() {} };
-        if tokio::time::timeout(DRAIN, finished).await.is_err() {
-            tracing::warn!("reconciliations under way took too long and were dropped");
-        }
-        self.controllers.shutdown().await;
-    }
-}
-
-/// What every watch is started with.
-struct Start {
-    client: Client,
-    scope: Scope,
-    watcher: watcher::Config,
-    metrics: Arc<Metrics>,
-}
-
-impl Start {
-    fn watch<K: Watched>(
-        &self,
-        writer: Writer<Guarded<K>>,
-        touched: impl Fn(&Guarded<K>) + Send + 'static,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        let Self { client, scope, watcher, metrics } = self;
-        let (client, scope) = (client.clone(), scope.clone());
-        let (watcher, metrics) = (watcher.clone(), metrics.clone());
-        async move { watch(client, &scope, watcher, writer, metrics, touched).await }
-    }
-}
-
-/// Adds what an object names to a queue.
-fn add_named<K: Watched>(
-    queue: Queue<ModelEndpoint>,
-    named: impl Fn(&K) -> Vec<&str> + Send + 'static,
-) -> impl Fn(&Guarded<K>) + Send + 'static {
-    move |object| {
-        let Ok(object) = &object.0 else { return };
-        let namespace = object.namespace().unwrap_or_default();
-        named(object).into_iter().for_each(|name| queue.add(&namespace, name));
     }
 }

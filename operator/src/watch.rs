@@ -2,7 +2,7 @@
 
 use futures::StreamExt;
 use futures::channel::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint};
+use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ToolPolicy};
 use k8s_openapi::NamespaceResourceScope;
 use kube_client::core::DeserializeGuard;
 use kube_client::{Api, Client, Resource};
@@ -27,6 +27,7 @@ pub(crate) trait Watched:
 impl Watched for KnowledgeBase {}
 impl Watched for AgentPipeline {}
 impl Watched for ModelEndpoint {}
+impl Watched for ToolPolicy {}
 
 /// An object that may have been stored by a newer version: such a one never stops the others.
 pub(crate) type Guarded<K> = DeserializeGuard<K>;

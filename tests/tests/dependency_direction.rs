@@ -26,12 +26,17 @@ fn ours(packages: &BTreeSet<String>) -> Vec<&str> {
 
 #[test]
 fn crates_of_the_workspace_depend_only_downwards() {
-    let rows: [(&str, &[&str], &[&str]); 7] = [
+    let rows: [(&str, &[&str], &[&str]); 8] = [
         ("groundwork-crds", &[], &["groundwork-crds"]),
         ("groundwork-config", &[], &["groundwork-config"]),
         ("groundwork-config", &["compile"], &["groundwork-config", "groundwork-crds"]),
         ("groundwork-endpoint", &[], &["groundwork-config", "groundwork-endpoint"]),
-        ("groundwork-agent", &[], &["groundwork-agent", "groundwork-config", "groundwork-endpoint"]),
+        ("groundwork-policy", &[], &["groundwork-config", "groundwork-policy"]),
+        (
+            "groundwork-agent",
+            &[],
+            &["groundwork-agent", "groundwork-config", "groundwork-endpoint", "groundwork-policy"],
+        ),
         ("groundwork-extract", &[], &["groundwork-extract"]),
         ("groundwork-operator", &[], &["groundwork-config", "groundwork-crds", "groundwork-operator"]),
     ];

@@ -89,12 +89,14 @@ fn hybrid_search_is_no_worse_than_its_better_arm() {
 #[test]
 fn confidence_tells_answerable_questions_at_least_as_well_as_coverage() {
     let test = "confidence_tells_answerable_questions_at_least_as_well_as_coverage";
-    let arguments = ["--abstention", "--embedding-model", "none", "--no-answers"];
-    for name in ["docs-rag", "codebase-rag"] {
+    for (name, model) in
+        [("docs-rag", "none"), ("docs-rag", "encoder"), ("codebase-rag", "none"), ("codebase-rag", "encoder")]
+    {
+        let arguments = ["--abstention", "--embedding-model", model, "--no-answers"];
         let Some(report) = report_of(test, name, &arguments) else { return };
         let scores = &report["abstention"];
         let (confidence, coverage) = (number(&scores["auroc_confidence"]), number(&scores["auroc_idf_coverage"]));
-        assert!(confidence >= coverage, "{name}: confidence {confidence}, coverage {coverage}");
+        assert!(confidence >= coverage, "{name}, vectors of {model}: confidence {confidence}, coverage {coverage}");
     }
 }
 

@@ -49,15 +49,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "groundwork.rules" -}}
 # Copies of what people declared are kept by lists and watches.
 - apiGroups: [groundwork.dev]
-  resources: [knowledgebases, agentpipelines, modelendpoints]
+  resources: [knowledgebases, agentpipelines, modelendpoints, toolpolicies]
   verbs: [list, watch]
 # The newest status is read before it is written, since a copy may lag behind.
 - apiGroups: [groundwork.dev]
-  resources: [modelendpoints]
+  resources: [modelendpoints, toolpolicies]
   verbs: [get]
 # What was found is reported. Specs are never written.
 - apiGroups: [groundwork.dev]
-  resources: [modelendpoints/status]
+  resources: [modelendpoints/status, toolpolicies/status]
   verbs: [patch]
 # Whether a Secret and its key exist is looked up by name; no Secret is ever listed or watched.
 - apiGroups: [""]

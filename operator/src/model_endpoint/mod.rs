@@ -3,17 +3,16 @@
 
 mod observe;
 mod status;
-mod users;
 mod validate;
 
-pub(crate) use users::{named_by_knowledge_base, named_by_pipeline};
-
 use groundwork_crds::ModelEndpoint;
+use serde_json::Map;
 use std::sync::Arc;
 
 use crate::context::Context;
 use crate::controller::{Again, Error, Reconciled};
-use crate::report::report;
+use crate::report::{Findings, report};
+use crate::verdict::undecodable;
 use crate::watch::Guarded;
 
 impl Reconciled for ModelEndpoint {
@@ -21,14 +20,15 @@ impl Reconciled for ModelEndpoint {
         let endpoint = match &object.0 {
             Ok(endpoint) => endpoint,
             Err(invalid) => {
-                report(&*object, None, &status::undecodable(&invalid.error), &context).await?;
+                report(&*object, None, &Findings { facts: undecodable(&invalid.error), fields: Map::new() }, &context)
+                    .await?;
                 return Ok(None);
             }
         };
         let observed = observe::observe(endpoint, &context).await?;
-        let validated = validate::validate(endpoint, &observed);
+        let verdict = validate::validate(endpoint, &observed);
         let copy = endpoint.status.as_ref().and_then(|status| serde_json::to_value(status).ok());
-        report(&*object, copy.as_ref(), &status::status(&validated, &observed), &context).await?;
+        report(&*object, copy.as_ref(), &status::status(&verdict, &observed), &context).await?;
         Ok(observed.again(&context.settings))
     }
 }

@@ -5,10 +5,10 @@ use k8s_openapi::api::core::v1::Secret;
 use kube_client::{Api, ResourceExt};
 use std::time::Duration;
 
-use super::users::users_of;
 use crate::cli::Settings;
 use crate::context::Context;
 use crate::controller::{Again, Error};
+use crate::users::{endpoints_of_base, endpoints_of_pipeline, naming};
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +53,10 @@ pub(super) async fn observe(endpoint: &ModelEndpoint, context: &Context) -> Resu
         Some(key) => Some(look_up(&namespace, &key.secret_key_ref, context).await?),
         None => None,
     };
-    Ok(Observed { api_key, users: users_of(&namespace, &endpoint.name_any(), &context.stores) })
+    let name = endpoint.name_any();
+    let mut users = naming(&context.stores.pipelines, (&namespace, &name), endpoints_of_pipeline);
+    users.extend(naming(&context.stores.knowledge_bases, (&namespace, &name), endpoints_of_base));
+    Ok(Observed { api_key, users })
 }
 
 async fn look_up(namespace: &str, wanted: &SecretKeyRef, context: &Context) -> Result<KeyLookup, Error> {

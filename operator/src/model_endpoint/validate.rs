@@ -5,27 +5,12 @@ use groundwork_crds::ModelEndpoint;
 use groundwork_crds::condition::Reason;
 
 use super::observe::{KeyLookup, Observed};
+use crate::verdict::{Problem, Verdict};
 
-/// A mistake, with a message that names the field and the fix.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
-    pub(super) reason: Reason,
-    pub(super) message: String,
-}
-
-/// What is right and wrong about an endpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Validated {
-    /// The spec by itself.
-    pub(super) spec: Result<(), Problem>,
-    /// What it names.
-    pub(super) references: Result<(), Problem>,
-}
-
-pub(super) fn validate(endpoint: &ModelEndpoint, observed: &Observed) -> Validated {
+pub(super) fn validate(endpoint: &ModelEndpoint, observed: &Observed) -> Verdict {
     let spec = check_endpoint(endpoint);
-    let spec = spec.map_err(|error| Problem { reason: Reason::Invalid, message: error.to_string() });
-    Validated { spec, references: references(endpoint, observed) }
+    let spec = spec.map_err(|error| Problem::new(Reason::Invalid, error.to_string()));
+    Verdict { spec, references: references(endpoint, observed) }
 }
 
 fn references(endpoint: &ModelEndpoint, observed: &Observed) -> Result<(), Problem> {
@@ -33,7 +18,7 @@ fn references(endpoint: &ModelEndpoint, observed: &Observed) -> Result<(), Probl
     let namespace = endpoint.metadata.namespace.as_deref().unwrap_or_default();
     let (name, key) = (&key.secret_key_ref.name, &key.secret_key_ref.key);
     let at = "spec.apiKey.secretKeyRef";
-    let problem = |reason, message| Err(Problem { reason, message });
+    let problem = |reason, message: String| Err(Problem::new(reason, message));
     match lookup {
         KeyLookup::Found => Ok(()),
         KeyLookup::NoSecret => problem(

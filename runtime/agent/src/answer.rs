@@ -33,6 +33,8 @@ pub enum StopReason {
     NoSentenceVerified,
     /// The model was out of reach, too slow, or refused; the answer quotes the documents.
     ModelFailed,
+    /// A limit of the policy ended the run before it was done; what was found until then is shown.
+    LimitReached,
 }
 
 /// How a citation's quote was found in its span.

@@ -5,6 +5,7 @@ mod finish;
 #[cfg(test)]
 mod tests;
 
+use groundwork_policy::Budget;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,11 +38,19 @@ pub struct AskOptions {
     pub context_window: Option<u32>,
     /// Prices for the cost report.
     pub prices: Option<groundwork_config::Prices>,
+    /// What a question may use.
+    pub limits: groundwork_config::Limits,
 }
 
 impl Default for AskOptions {
     fn default() -> Self {
-        Self { temperature: 0.0, max_tokens: 1024, context_window: None, prices: None }
+        Self {
+            temperature: 0.0,
+            max_tokens: 1024,
+            context_window: None,
+            prices: None,
+            limits: groundwork_config::Limits::default(),
+        }
     }
 }
 
@@ -51,6 +60,9 @@ pub enum AskError {
     /// The documents could not be searched.
     #[error(transparent)]
     Retrieve(#[from] RetrieveError),
+    /// The search took all the time that the policy gives.
+    #[error("failed to answer in time: {0}")]
+    OutOfTime(groundwork_policy::Refusal),
     /// The question leaves no room in the model's context window, whatever is found.
     #[error(
         "the question is too long for {model}: with the instructions it has about {needed} tokens, and the context \
@@ -101,7 +113,9 @@ impl Asker {
         if let Some(model) = &self.model {
             self.check_length(question, model.name())?;
         }
-        let evidence = self.retriever.retrieve(question).await?;
+        let budget = Budget::new(&self.options.limits);
+        let evidence = tokio::time::timeout_at(budget.deadline(), self.retriever.retrieve(question)).await;
+        let evidence = evidence.map_err(|_| AskError::OutOfTime(budget.out_of_time()))??;
         let mut usage = Usage { steps: vec![StepUsage::without_model("retrieve", start.elapsed())] };
         let (passages, documents_searched) = (evidence.passages.len(), evidence.documents_searched);
         observe(AskEvent::Retrieval { passages, documents_searched });
@@ -112,8 +126,13 @@ impl Asker {
         let unanswerable = passages == 0 || names_unknown_thing(&evidence);
         let mut answer = match &self.model {
             Some(model) if !unanswerable => {
-                let mut writer =
-                    Writer { model: &**model, options: &self.options, usage: &mut usage, observe: &mut *observe };
+                let mut writer = Writer {
+                    model: &**model,
+                    options: &self.options,
+                    budget: &budget,
+                    usage: &mut usage,
+                    observe: &mut *observe,
+                };
                 let outcome = writer.write(question, &evidence.passages).await;
                 finish.written(model.name(), outcome, observe)
             }

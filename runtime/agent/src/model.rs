@@ -164,6 +164,9 @@ pub enum ModelError {
         /// The server's words and the fix.
         reason: String,
     },
+    /// The policy leaves no room for the call: it was not made, or was cut.
+    #[error("{0}")]
+    Policy(groundwork_policy::Refusal),
     /// Not reached, too slow or too busy after all retries.
     #[error("failed to reach {model}: {reason}")]
     Unavailable {

@@ -53,16 +53,21 @@ impl Window {
 
     /// Whether a whole request fits.
     pub(crate) fn fits(&self, request: &ChatRequest) -> bool {
-        let turns = request.turns.iter().map(|turn| match turn {
-            Turn::User(text) | Turn::Assistant(text) => upper(text) + FRAME,
-        });
-        instructions(&request.format) + turns.sum::<u64>() <= self.room()
+        prompt_tokens(request) <= self.room()
     }
 
     /// Tokens left for prompts.
     fn room(&self) -> u64 {
         self.tokens.map_or(u64::MAX, |tokens| u64::from(tokens.saturating_sub(self.reply)))
     }
+}
+
+/// Tokens of a whole prompt, estimated from above.
+pub(crate) fn prompt_tokens(request: &ChatRequest) -> u64 {
+    let turns = request.turns.iter().map(|turn| match turn {
+        Turn::User(text) | Turn::Assistant(text) => upper(text) + FRAME,
+    });
+    instructions(&request.format) + turns.sum::<u64>()
 }
 
 /// Everything but the sources, in the longest format: which one the server takes is not known before.

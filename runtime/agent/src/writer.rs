@@ -1,5 +1,6 @@
 //! An answer written by a model, sentence by sentence checked against its citations.
 
+use groundwork_policy::{Budget, Call, Refusal};
 use std::time::Instant;
 
 use crate::answer::{CitationCheck, Sentence};
@@ -9,7 +10,7 @@ use crate::model::{ChatModel, ChatRequest, ChatResponse, ModelError, ReplyFormat
 use crate::passage::Passage;
 use crate::prompt;
 use crate::reply::{Draft, Rejected, Reply, parse};
-use crate::window::Window;
+use crate::window::{Window, prompt_tokens};
 
 /// A failed reply is shown to the model again at most up to here.
 const MOST_REPLY_BYTES: usize = 8 * 1024;
@@ -18,6 +19,7 @@ const MOST_REPLY_BYTES: usize = 8 * 1024;
 pub(crate) struct Writer<'a> {
     pub(crate) model: &'a dyn ChatModel,
     pub(crate) options: &'a AskOptions,
+    pub(crate) budget: &'a Budget,
     pub(crate) usage: &'a mut Usage,
     pub(crate) observe: &'a mut (dyn FnMut(AskEvent) + Send),
 }
@@ -36,6 +38,8 @@ pub(crate) struct Written<'p> {
     pub(crate) sentences: Vec<Sentence>,
     pub(crate) book: Book<'p>,
     pub(crate) notes: Vec<String>,
+    /// Why the policy stopped it before it was done.
+    pub(crate) stopped: Option<Refusal>,
 }
 
 impl Writer<'_> {
@@ -47,7 +51,7 @@ impl Writer<'_> {
         let (passages, notes) = self.fitting(question, passages)?;
         let mut turns = vec![Turn::User(prompt::question(question, passages))];
         let (format, response) = self.first(&turns).await?;
-        let mut written = Written { sentences: Vec::new(), book: Book::new(passages), notes };
+        let mut written = Written { sentences: Vec::new(), book: Book::new(passages), notes, stopped: None };
         let failed = match parse(&response.text, &format) {
             Ok(Reply::Abstain(reason)) => return Ok(Outcome::Abstained(reason)),
             Ok(Reply::Sentences(drafts)) => self.accept(drafts, passages, &mut written),
@@ -91,7 +95,7 @@ impl Writer<'_> {
         let start = Instant::now();
         let mut refusal = None;
         for format in prompt::formats() {
-            match self.model.complete(self.request(&format, turns.to_vec())).await {
+            match self.complete(self.request(&format, turns.to_vec())).await {
                 Err(error @ ModelError::FormatUnsupported { .. }) => {
                     tracing::debug!(%error, "trying a weaker reply format");
                     refusal = Some(error);
@@ -123,8 +127,12 @@ impl Writer<'_> {
             written.notes.push("Sentences that failed their check were left out: another try has no room.".into());
             return Ok(None);
         }
-        match self.model.complete(request).await {
+        match self.complete(request).await {
             Err(error) if written.sentences.is_empty() => return Err(error),
+            Err(ModelError::Policy(refusal)) => {
+                written.notes.push(format!("Sentences that failed their check were left out: {refusal}."));
+                written.stopped = Some(refusal);
+            }
             Err(error) => written.notes.push(format!("Some sentences were left out: {error}.")),
             Ok(response) => {
                 self.record("repair", &response, start);
@@ -155,6 +163,26 @@ impl Writer<'_> {
             }
         }
         failed
+    }
+
+    /// The only way to the model: out of the run's budget, and cut at its deadline.
+    async fn complete(&mut self, mut request: ChatRequest) -> Result<ChatResponse, ModelError> {
+        let call = Call {
+            input_tokens: prompt_tokens(&request),
+            output_tokens: request.max_tokens.into(),
+            prices: self.options.prices,
+        };
+        let permit = self.budget.reserve(call).map_err(ModelError::Policy)?;
+        request.max_tokens = u32::try_from(permit.output_tokens()).unwrap_or(request.max_tokens);
+        let reply = tokio::time::timeout_at(self.budget.deadline(), self.model.complete(request)).await;
+        let reply = reply.unwrap_or_else(|_| Err(ModelError::Policy(self.budget.out_of_time())));
+        match &reply {
+            Ok(response) => permit.settle(response.input_tokens, response.output_tokens),
+            // Servers bill no request that they refuse as malformed.
+            Err(ModelError::FormatUnsupported { .. }) => permit.settle(0, 0),
+            Err(_) => {}
+        }
+        reply
     }
 
     fn request(&self, format: &ReplyFormat, turns: Vec<Turn>) -> ChatRequest {

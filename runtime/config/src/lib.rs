@@ -6,6 +6,7 @@
 
 mod contract;
 mod pipeline;
+mod policy;
 mod source;
 
 #[cfg(feature = "compile")]
@@ -16,6 +17,7 @@ pub use contract::{
     Language,
 };
 pub use pipeline::{ArmWeights, Endpoint, EndpointUse, Fusion, Pipeline, Prices, Retrieval, RetrievalMode};
+pub use policy::{Limits, Policy};
 pub use source::{InlineDocument, KnowledgeBase, MetadataKeys, Source, SourceKind, SyncPolicy};
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +32,9 @@ pub struct RuntimeConfig {
     pub pipeline: Pipeline,
     /// Every model endpoint that a knowledge base or the pipeline names.
     pub endpoints: Vec<Endpoint>,
+    /// What a question may use.
+    #[serde(default)]
+    pub policy: Policy,
 }
 
 impl RuntimeConfig {

@@ -166,6 +166,7 @@ mod tests {
             notes: vec!["vectors are 40 % complete".into()],
             usage: Vec::new(),
             revisions: vec!["r1".into()],
+            policy: String::new(),
             elapsed_ms: 14.2,
         }
     }

@@ -6,7 +6,7 @@ use crate::cli::Global;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CrdsArgs {
-    /// Print only this kind (KnowledgeBase, AgentPipeline, ModelEndpoint, or a short name as kb).
+    /// Print only this kind (KnowledgeBase, AgentPipeline, ModelEndpoint, ToolPolicy, or a short name as kb).
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
 }
@@ -50,11 +50,11 @@ mod tests {
     #[test]
     fn an_unknown_kind_names_the_known_ones() {
         let error = definitions(Some("Pod")).unwrap_err().to_string();
-        assert_eq!(error, "unknown kind Pod: choose one of KnowledgeBase, AgentPipeline, ModelEndpoint");
+        assert_eq!(error, "unknown kind Pod: choose one of KnowledgeBase, AgentPipeline, ModelEndpoint, ToolPolicy");
     }
 
     #[test]
     fn all_kinds_are_separate_documents() {
-        assert_eq!(definitions(None).unwrap().split("---\n").count(), 3);
+        assert_eq!(definitions(None).unwrap().split("---\n").count(), 4);
     }
 }

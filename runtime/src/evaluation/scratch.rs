@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use groundwork_agent::confidence::Signals;
 use groundwork_config::{
-    Chunking, ChunkingStrategy, Contract, Embedding, Keyword, KnowledgeBase, MetadataKeys, Pipeline, Retrieval,
+    Chunking, ChunkingStrategy, Contract, Embedding, Keyword, KnowledgeBase, MetadataKeys, Pipeline, Policy, Retrieval,
     RetrievalMode, RuntimeConfig, SyncPolicy,
 };
 use groundwork_knowledge::analyse::Analyser;
@@ -134,7 +134,7 @@ fn configuration(contract: Contract) -> RuntimeConfig {
     };
     let pipeline =
         Pipeline { name: "evaluation".into(), retrieval: Retrieval::default(), chat: None, temperature_milli: 0 };
-    RuntimeConfig { knowledge_bases: vec![knowledge_base], pipeline, endpoints: Vec::new() }
+    RuntimeConfig { knowledge_bases: vec![knowledge_base], pipeline, endpoints: Vec::new(), policy: Policy::default() }
 }
 
 #[async_trait]

@@ -1,5 +1,6 @@
 //! Bounds how much runs and how much waits.
 
+use groundwork_policy::Slot;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -17,7 +18,15 @@ pub(crate) struct Admission {
 
 /// A place among those at work; leaving scope frees it.
 #[derive(Debug)]
-pub(crate) struct Permit(#[allow(dead_code, reason = "held for its drop")] OwnedSemaphorePermit);
+#[allow(dead_code, reason = "held for their drops")]
+pub(crate) struct Permit(OwnedSemaphorePermit, Option<Slot>);
+
+impl Permit {
+    /// Holds a caller's own place as long as this one.
+    pub(crate) fn with(self, slot: Slot) -> Self {
+        Self(self.0, Some(slot))
+    }
+}
 
 impl Admission {
     /// At most `concurrent` work and `queued` wait, each at most `queue_time`.
@@ -29,11 +38,11 @@ impl Admission {
     /// A place, at once or after waiting; a full queue refuses at once.
     pub(crate) async fn admit(&self) -> Result<Permit, Failure> {
         if let Ok(permit) = self.working.clone().try_acquire_owned() {
-            return Ok(Permit(permit));
+            return Ok(Permit(permit, None));
         }
         let _waiting = self.waiting.try_acquire().map_err(|_| busy())?;
         match tokio::time::timeout(self.queue_time, self.working.clone().acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(Permit(permit)),
+            Ok(Ok(permit)) => Ok(Permit(permit, None)),
             Ok(Err(_)) | Err(_) => Err(busy()),
         }
     }

@@ -1,13 +1,16 @@
 //! What every handler shares.
 
+use groundwork_policy::Throttle;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::admission::Admission;
+use crate::http::admission::{Admission, Permit};
+use crate::http::failure::Failure;
 use crate::http::metrics::Metrics;
 use crate::local::Service;
+use groundwork_knowledge::store::Principal;
 
 /// What every handler shares.
 pub(crate) struct App {
@@ -19,6 +22,8 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     /// Who may work at the same time.
     pub(crate) admission: Admission,
+    /// How often each caller may ask.
+    pub(crate) throttle: Throttle,
     /// What was counted.
     pub(crate) metrics: Metrics,
     /// The two steps of ending.
@@ -29,13 +34,28 @@ impl App {
     /// An application around a service.
     pub(crate) fn new(service: Arc<dyn Service>, address: SocketAddr, limits: Limits) -> Arc<Self> {
         let admission = Admission::new(limits.concurrent, limits.queued, limits.queue_time);
-        Arc::new(Self { service, address, limits, admission, metrics: Metrics::new(), ending: Ending::default() })
+        let (throttle, metrics) = (Throttle::new(&limits.policy), Metrics::new());
+        Arc::new(Self { service, address, limits, admission, throttle, metrics, ending: Ending::default() })
+    }
+
+    /// Lets a caller work: within the limits of the policy, then when there is a place.
+    pub(crate) async fn admit(&self, principal: &Principal) -> Result<Permit, Failure> {
+        let slot = self.throttle.admit(&principal.subject).map_err(|throttled| {
+            self.metrics.refused(throttled.refusal.rule);
+            Failure::throttled(throttled)
+        })?;
+        Ok(self.admission.admit().await?.with(slot))
     }
 }
+
+/// What an answer whose time is over may take to be sent.
+const LATE: Duration = Duration::from_secs(10);
 
 /// Bounds of time, size and number.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
+    /// What the policy gives a question and a caller.
+    pub(crate) policy: groundwork_config::Limits,
     /// Bytes of a request's body.
     pub(crate) body: usize,
     /// Questions and searches at work at the same time.
@@ -54,14 +74,23 @@ pub(crate) struct Limits {
     pub(crate) drain: Duration,
 }
 
+impl Limits {
+    /// The defaults under a policy.
+    pub(crate) fn under(policy: &groundwork_config::Limits) -> Self {
+        let ask = Duration::from_millis(policy.wall_clock_ms) + LATE;
+        Self { policy: policy.clone(), ask, ..Self::default() }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            policy: groundwork_config::Limits::default(),
             body: 1_000_000,
             concurrent: 8,
             queued: 32,
             queue_time: Duration::from_secs(10),
-            ask: Duration::from_secs(180),
+            ask: Duration::from_secs(180) + LATE,
             sync: Duration::from_secs(3600),
             request: Duration::from_secs(30),
             drain: Duration::from_secs(10),

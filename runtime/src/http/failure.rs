@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use groundwork_policy::Throttled;
 
 use crate::local::ServiceError;
 use crate::wire::{ErrorCode, ErrorDetail};
@@ -9,35 +10,47 @@ use crate::wire::{ErrorCode, ErrorDetail};
 /// Why a request failed. As a response it carries its [`ErrorDetail`] as an extension; the outermost layer writes the
 /// body, because only there the request's id is known.
 #[derive(Debug)]
-pub(crate) struct Failure(Box<ErrorDetail>);
+pub(crate) struct Failure {
+    detail: Box<ErrorDetail>,
+    /// Seconds, where more is known than the code says.
+    retry_after: Option<u64>,
+}
 
 impl Failure {
+    /// A caller asks more than the policy lets her.
+    pub(crate) fn throttled(throttled: Throttled) -> Self {
+        let seconds = throttled.retry_after.as_secs() + u64::from(throttled.retry_after.subsec_nanos() > 0);
+        let failure = Self::new(ErrorCode::TooManyRequests, throttled.refusal.message);
+        Self { retry_after: Some(seconds.max(1)), ..failure }
+    }
+
     /// A failure without a field.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self(ServiceError::new(code, message).detail)
+        ServiceError::new(code, message).into()
     }
 
     /// A part of the request is wrong.
     pub(crate) fn field(field: &str, message: impl Into<String>) -> Self {
-        Self(ServiceError::invalid(field, message).detail)
+        ServiceError::invalid(field, message).into()
     }
 
     /// Code, message and field.
     pub(crate) fn into_detail(self) -> ErrorDetail {
-        *self.0
+        *self.detail
     }
 }
 
 impl From<ServiceError> for Failure {
     fn from(error: ServiceError) -> Self {
-        Self(error.detail)
+        Self { detail: error.detail, retry_after: None }
     }
 }
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let mut response = status(self.0.code).into_response();
-        if let Some(seconds) = retry_after(self.0.code) {
+        let code = self.detail.code;
+        let mut response = status(code).into_response();
+        if let Some(seconds) = self.retry_after.or_else(|| retry_after(code)) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(self.into_detail());
@@ -74,6 +87,6 @@ fn retry_after(code: ErrorCode) -> Option<u64> {
 
 impl From<ErrorDetail> for Failure {
     fn from(detail: ErrorDetail) -> Self {
-        Self(Box::new(detail))
+        Self { detail: Box::new(detail), retry_after: None }
     }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Metrics {
     retrieval_seconds: HistogramVec,
     retrieval_hits: IntCounterVec,
     answers: IntCounterVec,
+    refusals: IntCounterVec,
     tokens: IntCounterVec,
     cost: IntCounterVec,
     step_seconds: HistogramVec,
@@ -35,6 +36,7 @@ impl Metrics {
             retrieval_seconds: histogram(&registry, "retrieval_duration_seconds", "Time of an arm.", &["arm"]),
             retrieval_hits: counter(&registry, "retrieval_hits_total", "Passages that an arm found.", &["arm"]),
             answers: counter(&registry, "answers_total", "Answers.", &["band", "stop_reason"]),
+            refusals: counter(&registry, "policy_refusals_total", "Refusals by a limit of the policy.", &["rule"]),
             tokens: counter(&registry, "tokens_total", "Tokens of models.", &["model", "step", "direction"]),
             cost: counter(&registry, "cost_micros_total", "Millionths of the currency unit.", &["model", "step"]),
             step_seconds: histogram(&registry, "answer_step_duration_seconds", "Time of a step.", &["step"]),
@@ -52,6 +54,11 @@ impl Metrics {
     pub(crate) fn request(&self, route: &str, status: StatusCode, elapsed: Duration) {
         self.requests.with_label_values(&[route, status.as_str()]).inc();
         self.request_seconds.with_label_values(&[route]).observe(elapsed.as_secs_f64());
+    }
+
+    /// Counts a refusal of the policy.
+    pub(crate) fn refused(&self, rule: groundwork_policy::Rule) {
+        self.refusals.with_label_values(&[rule.name()]).inc();
     }
 
     /// Counts what the arms of a search did, for passages or for an answer.

@@ -16,11 +16,12 @@ const LAST_BYTES: Duration = Duration::from_secs(1);
 /// Answers until `shutdown`, then takes no new work and lets running requests end within [`Limits::drain`]; what runs
 /// longer is cut, streams with an `error` event. Returns at the latest a second after that.
 pub(crate) async fn serve(
+    policy: groundwork_config::Limits,
     service: Arc<dyn Service>,
     listener: TcpListener,
     shutdown: CancellationToken,
 ) -> std::io::Result<()> {
-    serve_within(Limits::default(), service, listener, shutdown).await
+    serve_within(Limits::under(&policy), service, listener, shutdown).await
 }
 
 /// [`serve`] with other bounds.

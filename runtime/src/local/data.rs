@@ -159,12 +159,15 @@ pub(crate) fn canonical_folder(folder: &Path) -> Result<PathBuf, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groundwork_config::{Pipeline, Retrieval};
+    use groundwork_config::{Pipeline, Policy, Retrieval};
 
     fn record(folder: &Path) -> Record {
         let pipeline =
             Pipeline { name: "main".into(), retrieval: Retrieval::default(), chat: None, temperature_milli: 0 };
-        Record::new(folder, RuntimeConfig { knowledge_bases: Vec::new(), pipeline, endpoints: Vec::new() })
+        Record::new(
+            folder,
+            RuntimeConfig { knowledge_bases: Vec::new(), pipeline, endpoints: Vec::new(), policy: Policy::default() },
+        )
     }
 
     #[test]

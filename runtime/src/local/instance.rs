@@ -106,6 +106,11 @@ impl Instance {
         Ok(choose(question, &evidence, &corpus).signals)
     }
 
+    /// What a question and a caller may use.
+    pub(crate) fn limits(&self) -> &groundwork_config::Limits {
+        &self.config.policy.limits
+    }
+
     /// Says in the lock file where this instance answers.
     pub(crate) fn announce(&self, holder: &Holder) -> Result<(), Problem> {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).announce(holder)
@@ -151,6 +156,7 @@ impl Instance {
             max_tokens: MAX_REPLY_TOKENS,
             context_window: endpoint.and_then(|endpoint| endpoint.context_window),
             prices: endpoint.and_then(|endpoint| endpoint.prices),
+            limits: self.config.policy.limits.clone(),
         }
     }
 
@@ -185,7 +191,7 @@ impl Service for Instance {
         let retriever: Arc<dyn Retriever> = Arc::clone(&corpus) as _;
         let asker = Asker { retriever, model: self.model.clone(), options: self.options() };
         let outcome = asker.ask(&question, &mut |event| observe_agent(event, &corpus, observe)).await?;
-        let answer = Answer::new(question, outcome, milliseconds(start));
+        let answer = Answer::new(question, outcome, self.config.policy.hash(), milliseconds(start));
         observe(AskEvent::Done { answer: Box::new(answer.clone()) });
         Ok(answer)
     }
@@ -310,6 +316,7 @@ impl From<AskError> for ServiceError {
         match error {
             AskError::Retrieve(error) => error.into(),
             AskError::QuestionTooLong { .. } => Self::invalid("question", error.to_string()),
+            AskError::OutOfTime(_) => Self::new(ErrorCode::Timeout, error.to_string()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One YAML document: is it ours, is it right, what object is it.
 
 use groundwork_config::compile::{DEFAULT_NAMESPACE, Objects};
-use groundwork_crds::{API_VERSION, AgentPipeline, Definition, GROUP, KnowledgeBase, ModelEndpoint};
+use groundwork_crds::{API_VERSION, AgentPipeline, Definition, GROUP, KnowledgeBase, ModelEndpoint, ToolPolicy};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -16,6 +16,7 @@ pub(crate) enum Object {
     KnowledgeBase(KnowledgeBase),
     AgentPipeline(AgentPipeline),
     ModelEndpoint(ModelEndpoint),
+    ToolPolicy(ToolPolicy),
 }
 
 /// A checked object with its origin.
@@ -135,6 +136,7 @@ fn typed(kind: &str, json: Value) -> Result<Object, serde_json::Error> {
     Ok(match kind {
         "KnowledgeBase" => Object::KnowledgeBase(serde_json::from_value(json)?),
         "AgentPipeline" => Object::AgentPipeline(serde_json::from_value(json)?),
+        "ToolPolicy" => Object::ToolPolicy(serde_json::from_value(json)?),
         _ => Object::ModelEndpoint(serde_json::from_value(json)?),
     })
 }
@@ -186,6 +188,7 @@ impl Document {
             Object::KnowledgeBase(one) => objects.knowledge_bases.push(one.clone()),
             Object::AgentPipeline(one) => objects.pipelines.push(one.clone()),
             Object::ModelEndpoint(one) => objects.endpoints.push(one.clone()),
+            Object::ToolPolicy(one) => objects.policies.push(one.clone()),
         }
     }
 }

@@ -283,6 +283,7 @@ fn every_example_is_right_and_survives_its_own_yaml() {
             document::Object::KnowledgeBase(one) => serde_saphyr::to_string(one),
             document::Object::AgentPipeline(one) => serde_saphyr::to_string(one),
             document::Object::ModelEndpoint(one) => serde_saphyr::to_string(one),
+            document::Object::ToolPolicy(one) => serde_saphyr::to_string(one),
         };
         let again = reading(&yaml.unwrap());
         assert!(again.errors.is_empty(), "{:?}", again.errors);

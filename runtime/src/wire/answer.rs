@@ -53,6 +53,8 @@ pub(crate) enum StopReason {
     NoSentenceVerified,
     /// The model was out of reach, too slow, or refused; the answer quotes the documents.
     ModelFailed,
+    /// A limit of the policy ended the run before it was done; what was found until then is shown.
+    LimitReached,
 }
 
 /// How a citation's quote was found in its span.
@@ -96,6 +98,9 @@ pub(crate) struct Answer {
     pub(crate) usage: Vec<StepUsage>,
     /// Identity of each revision that was read.
     pub(crate) revisions: Vec<String>,
+    /// Hash of the policy whose limits were in force.
+    #[serde(default)]
+    pub(crate) policy: String,
     /// Wall time in milliseconds.
     pub(crate) elapsed_ms: f64,
 }
@@ -176,8 +181,8 @@ pub(crate) enum AskEvent {
 }
 
 impl Answer {
-    /// The agent's answer as it goes over the wire.
-    pub(crate) fn new(question: String, answer: groundwork_agent::Answer, elapsed_ms: f64) -> Self {
+    /// The agent's answer as it goes over the wire, under the policy of this hash.
+    pub(crate) fn new(question: String, answer: groundwork_agent::Answer, policy: String, elapsed_ms: f64) -> Self {
         Self {
             run_id: uuid::Uuid::new_v4().to_string(),
             question,
@@ -192,6 +197,7 @@ impl Answer {
             notes: answer.notes,
             usage: answer.usage.steps.into_iter().map(StepUsage::from).collect(),
             revisions: answer.revisions,
+            policy,
             elapsed_ms,
         }
     }
@@ -217,6 +223,7 @@ impl From<groundwork_agent::StopReason> for StopReason {
             Agent::ModelAbstained => Self::ModelAbstained,
             Agent::NoSentenceVerified => Self::NoSentenceVerified,
             Agent::ModelFailed => Self::ModelFailed,
+            Agent::LimitReached => Self::LimitReached,
         }
     }
 }

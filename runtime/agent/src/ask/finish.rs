@@ -51,15 +51,21 @@ impl Finish<'_> {
         observe: Observe<'_>,
     ) -> Answer {
         match outcome {
-            Ok(Outcome::Written(Written { sentences, book, notes })) => {
+            Ok(Outcome::Written(Written { sentences, book, notes, stopped })) => {
                 let mut answer = self.answered(model, sentences, book.into_citations());
                 answer.notes.extend(notes);
+                if stopped.is_some() {
+                    answer.stop_reason = StopReason::LimitReached;
+                }
                 answer
             }
             Ok(Outcome::Abstained(reason)) => self.abstained(model, &reason),
             Ok(Outcome::NothingVerified) => {
                 let note = format!("No sentence of {model} could be verified in the documents; these are quotes.");
                 self.fallen_back(StopReason::NoSentenceVerified, note, observe)
+            }
+            Err(ModelError::Policy(refusal)) => {
+                self.fallen_back(StopReason::LimitReached, format!("{refusal}; these are quotes instead."), observe)
             }
             Err(error) => {
                 self.fallen_back(StopReason::ModelFailed, format!("{error}; these are quotes instead."), observe)

@@ -6,7 +6,7 @@ use crate::passage::{QueryTerm, QueryTermKind};
 use crate::quote::WRITTEN_BY;
 use crate::testing::Fixed;
 use async_trait::async_trait;
-use groundwork_config::Prices;
+use groundwork_config::{Limits, Prices};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -340,7 +340,64 @@ proptest! {
             })
             .collect();
         let text = reply(&sentences);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(with_model(&[&text, &text]));
     }
+}
+
+/// With a model that replies as listed (1,000 prompt tokens, 10 of the reply as it counts) under limits.
+async fn ask_under(limits: Limits, model: Arc<dyn ChatModel>) -> Answer {
+    let prices = Prices { input_micros_per_million: 1_000_000, output_micros_per_million: 2_000_000 };
+    let options = AskOptions { prices: Some(prices), limits, ..AskOptions::default() };
+    let asker = Asker { retriever: Arc::new(Fixed::new(&[LEAVE])), model: Some(model), options };
+    let answer = asker.ask(QUESTION, &mut |_| {}).await.unwrap();
+    check(&answer);
+    answer
+}
+
+#[tokio::test]
+async fn a_limit_without_room_for_the_first_call_gives_quotes_and_says_why() {
+    for (limits, name) in [
+        (Limits { tokens: Some(100), ..Limits::default() }, "limits.tokens"),
+        (Limits { cost_micros: Some(100), ..Limits::default() }, "limits.cost"),
+    ] {
+        let model = Scripted::new(&[]);
+        let answer = ask_under(limits, model.clone()).await;
+        assert_eq!((answer.stop_reason, answer.written_by.as_str()), (StopReason::LimitReached, WRITTEN_BY));
+        assert!(answer.notes[0].contains(name), "{:?}", answer.notes);
+        assert!(model.asked.lock().unwrap().is_empty(), "the call is not made");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_without_room_for_the_repair_keeps_what_passed() {
+    let first = reply(&[sentence("They get 30 days.", 1, "get 30 vacation days"), sentence("Forty.", 1, "forty days")]);
+    let model = Scripted::new(&[&first, &first]);
+    let answer = ask_under(Limits { tokens: Some(1500), ..Limits::default() }, model.clone()).await;
+    assert_eq!((answer.stop_reason, answer.text.as_str()), (StopReason::LimitReached, "They get 30 days. [1]"));
+    assert!(answer.notes[0].contains("limits.tokens"), "{:?}", answer.notes);
+    let asked = model.asked.lock().unwrap();
+    assert_eq!(asked.len(), 1);
+    assert!(asked[0].max_tokens < 1024, "the reply is kept short enough: {}", asked[0].max_tokens);
+}
+
+/// Never replies.
+struct Hanging;
+
+#[async_trait]
+impl ChatModel for Hanging {
+    fn name(&self) -> &str {
+        "hanging"
+    }
+
+    async fn complete(&self, _: ChatRequest) -> Result<ChatResponse, ModelError> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_hangs_is_cut_at_the_deadline() {
+    let answer = ask_under(Limits { wall_clock_ms: 50, ..Limits::default() }, Arc::new(Hanging)).await;
+    assert_eq!((answer.stop_reason, answer.written_by.as_str()), (StopReason::LimitReached, WRITTEN_BY));
+    assert!(answer.notes[0].contains("limits.wallClockSeconds"), "{:?}", answer.notes);
 }

@@ -27,7 +27,16 @@ pub(super) fn signals(
         window: highest(read.iter().take(WINDOW_PASSAGES).map(|parts| window(parts, terms))),
         pairs: pairs(question, read, terms, retriever),
         lead: lead(passages) * (passage / COVERED_ENOUGH).min(1.0),
+        agreement: agreement(passages),
     }
+}
+
+fn agreement(passages: &[Passage]) -> Option<f32> {
+    let rank = |passage: &Passage| passage.arms.iter().find(|arm| arm.arm == "vector").map(|arm| arm.rank);
+    if passages.iter().all(|passage| rank(passage).is_none()) {
+        return None;
+    }
+    Some(passages.first().and_then(rank).map_or(0.0, |rank| 1.0 / rank as f32))
 }
 
 fn highest(values: impl Iterator<Item = f32>) -> f32 {
@@ -80,5 +89,24 @@ fn lead(passages: &[Passage]) -> f32 {
         [only] if only > 0.0 => 1.0,
         [first, second, ..] if first > 0.0 => ((first - second) / first).clamp(0.0, 1.0),
         _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passage::ArmScore;
+
+    fn found(arms: &[(&str, u32)]) -> Passage {
+        let arms = arms.iter().map(|(arm, rank)| ArmScore { arm: (*arm).into(), rank: *rank, score: 0.5 }).collect();
+        Passage { arms, ..crate::testing::passage("a.md", "text") }
+    }
+
+    #[test]
+    fn agreement_is_the_reciprocal_rank_by_vectors() {
+        assert_eq!(agreement(&[found(&[("keyword", 1), ("vector", 4)])]), Some(0.25));
+        assert_eq!(agreement(&[found(&[("keyword", 1)]), found(&[("vector", 1)])]), Some(0.0));
+        assert_eq!(agreement(&[found(&[("keyword", 1)]), found(&[("keyword", 2)])]), None);
+        assert_eq!(agreement(&[]), None);
     }
 }

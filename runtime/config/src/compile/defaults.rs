@@ -44,11 +44,12 @@ pub fn default_objects(name: &str) -> Objects {
         sync: None,
     };
     let knowledge_bases = vec![KnowledgeBaseRef { name: name.to_owned() }];
-    let pipeline = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None };
+    let pipeline = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None, tool_policy_ref: None };
     Objects {
         knowledge_bases: vec![KnowledgeBase::new(name, base)],
         pipelines: vec![AgentPipeline::new(name, pipeline)],
         endpoints: Vec::new(),
+        policies: Vec::new(),
     }
 }
 

@@ -83,6 +83,16 @@ pub enum Error {
         /// What it must be.
         expected: String,
     },
+    /// A bound of cost without prices.
+    #[error(
+        "{place} bounds the cost, but the ModelEndpoint {endpoint} names no prices: add spec.prices to it, or remove the bound"
+    )]
+    PricesMissing {
+        /// The bound.
+        place: Box<Place>,
+        /// Name of the endpoint.
+        endpoint: String,
+    },
     /// A union whose struct is missing.
     #[error("{place} is missing: add it, or choose another type")]
     Missing {
@@ -100,6 +110,7 @@ impl Error {
             | Self::UseNotAllowed { place, .. }
             | Self::VolumeMissing { place, .. }
             | Self::Value { place, .. }
+            | Self::PricesMissing { place, .. }
             | Self::Missing { place } => Some(place),
         }
     }

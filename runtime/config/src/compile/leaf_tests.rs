@@ -13,8 +13,10 @@ use crate::RuntimeConfig;
 const BASE: &str = "/0";
 const PIPELINE: &str = "/3";
 const CHAT: &str = "/4";
+const POLICY: &str = "/7";
 
-/// A full set: two knowledge bases that are named, one that is not, a pipeline, a chat model, two embedding models.
+/// A full set: two knowledge bases that are named, one that is not, a pipeline, a chat model, two embedding
+/// models, and two policies.
 fn base() -> Value {
     serde_json::from_str(include_str!("../../../../crds/fixtures/full.json")).unwrap()
 }
@@ -60,7 +62,8 @@ fn rows() -> Vec<Row> {
         row(BASE, "embedding/modelEndpoint/maxBatch", json!(6)),
         row(BASE, "sync/maxDeletePercent", json!(41)),
         row(PIPELINE, "knowledgeBases/0/name", json!("three")),
-        row(PIPELINE, "models/default/name", json!("other")),
+        // That endpoint names no prices, which a bound of cost asks for.
+        (PIPELINE, "models/default/name", json!("other"), vec![("toolPolicyRef/name", json!("wide"))]),
         row(PIPELINE, "models/default/temperature", json!("0.3")),
         row(PIPELINE, "retrieval/mode", json!("Keyword")),
         row(PIPELINE, "retrieval/candidates", json!(51)),
@@ -70,6 +73,12 @@ fn rows() -> Vec<Row> {
         row(PIPELINE, "retrieval/fusion/rrf/k", json!(31)),
         row(PIPELINE, "retrieval/weights/keyword", json!(71)),
         row(PIPELINE, "retrieval/weights/vector", json!(31)),
+        row(PIPELINE, "toolPolicyRef/name", json!("wide")),
+        row(POLICY, "limits/wallClockSeconds", json!(61)),
+        row(POLICY, "limits/tokens", json!(20001)),
+        row(POLICY, "limits/cost", json!("0.06")),
+        row(POLICY, "limits/requestsPerMinute", json!(31)),
+        row(POLICY, "limits/concurrency", json!(3)),
         row(CHAT, "baseURL", json!("http://localhost:9/v1")),
         row(CHAT, "model", json!("n")),
         row(CHAT, "apiKey/secretKeyRef/name", json!("t")),
@@ -91,6 +100,7 @@ fn objects(set: &Value) -> Objects {
         match one["kind"].as_str().unwrap() {
             "KnowledgeBase" => objects.knowledge_bases.push(serde_json::from_value(one.clone()).unwrap()),
             "AgentPipeline" => objects.pipelines.push(serde_json::from_value(one.clone()).unwrap()),
+            "ToolPolicy" => objects.policies.push(serde_json::from_value(one.clone()).unwrap()),
             _ => objects.endpoints.push(serde_json::from_value(one.clone()).unwrap()),
         }
     }

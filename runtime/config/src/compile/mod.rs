@@ -7,13 +7,15 @@ mod error;
 mod knowledge_base;
 mod numbers;
 mod pipeline;
+mod policy;
 
 pub use defaults::{default_for_folder, default_objects, name_for_folder};
 pub use endpoint::check_endpoint;
 pub use error::{Error, Place};
 pub use knowledge_base::default_data_id;
+pub use policy::compile_policy;
 
-use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ObjectMeta};
+use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ObjectMeta, ToolPolicy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -31,6 +33,8 @@ pub struct Objects {
     pub pipelines: Vec<AgentPipeline>,
     /// Model endpoints.
     pub endpoints: Vec<ModelEndpoint>,
+    /// Tool policies.
+    pub policies: Vec<ToolPolicy>,
 }
 
 /// What compilation needs beside the manifests.
@@ -58,14 +62,17 @@ pub struct Volume {
 /// Compiles the one pipeline that is asked for, with the knowledge bases and endpoints it names. Without any
 /// `AgentPipeline`, one with defaults over all knowledge bases is assumed.
 pub fn compile(objects: &Objects, options: &Options) -> Result<RuntimeConfig, Error> {
-    let pipeline = pipeline::choose(objects, options.pipeline.as_deref())?;
+    let manifest = pipeline::choose(objects, options.pipeline.as_deref())?;
     let mut endpoints = endpoint::Collected::new(objects, &options.secrets_dir);
-    let knowledge_bases = pipeline::knowledge_bases(objects, &pipeline)?
+    let knowledge_bases = pipeline::knowledge_bases(objects, &manifest)?
         .into_iter()
         .map(|base| knowledge_base::compile(base, options, &mut endpoints))
         .collect::<Result<_, _>>()?;
-    let pipeline = pipeline::compile(&pipeline, &mut endpoints)?;
-    Ok(RuntimeConfig { knowledge_bases, pipeline, endpoints: endpoints.into_endpoints() })
+    let pipeline = pipeline::compile(&manifest, &mut endpoints)?;
+    let endpoints = endpoints.into_endpoints();
+    let chat = endpoints.iter().find(|one| pipeline.chat.as_deref() == Some(&one.name));
+    let policy = policy::compile(objects, &manifest, chat)?;
+    Ok(RuntimeConfig { knowledge_bases, pipeline, endpoints, policy })
 }
 
 /// Every reference of the set that names nothing in it, or something that may not be used so. A cluster may hold more

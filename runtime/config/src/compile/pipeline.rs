@@ -5,7 +5,7 @@ use groundwork_crds::{
 use std::borrow::Cow;
 
 use super::numbers::{decimal, whole, whole_or};
-use super::{Error, Objects, Place, endpoint, name, namespace};
+use super::{Error, Objects, Place, endpoint, name, namespace, policy};
 use crate::{ArmWeights, Fusion, Pipeline, Retrieval, RetrievalMode};
 
 /// Places of a temperature: it is kept in thousandths.
@@ -42,7 +42,7 @@ fn over_all(objects: &Objects) -> Result<AgentPipeline, Error> {
     let space = namespace(&first.metadata);
     let same = objects.knowledge_bases.iter().filter(|one| namespace(&one.metadata) == space);
     let knowledge_bases = same.map(|one| KnowledgeBaseRef { name: name(&one.metadata).to_owned() }).collect();
-    let spec = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None };
+    let spec = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None, tool_policy_ref: None };
     let mut pipeline = AgentPipeline::new(name(&first.metadata), spec);
     pipeline.metadata.namespace = first.metadata.namespace.clone();
     Ok(pipeline)
@@ -78,7 +78,8 @@ pub(super) fn unresolved_references(objects: &Objects, pipeline: &AgentPipeline)
     let chat = chat_model(pipeline).and_then(|chat| {
         endpoint::resolve(objects, place(pipeline, "models.default.name"), &chat.name, ModelUse::Chat).err()
     });
-    bases.chain(chat).collect()
+    let policy = policy::named(objects, pipeline).err();
+    bases.chain(chat).chain(policy).collect()
 }
 
 fn chat_model(pipeline: &AgentPipeline) -> Option<&ChatModelRef> {

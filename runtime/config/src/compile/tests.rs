@@ -1,6 +1,7 @@
 use groundwork_crds::{
     AgentPipeline, ApiKeySpec, ChatModelRef, EmbeddingSpec, EmbeddingType, KnowledgeBase, ModelEndpoint,
-    ModelEndpointEmbeddingSpec, ModelEndpointSpec, ModelUse, ModelsSpec, PricesSpec, SecretKeyRef,
+    ModelEndpointEmbeddingSpec, ModelEndpointSpec, ModelUse, ModelsSpec, PolicyLimitsSpec, PricesSpec, SecretKeyRef,
+    ToolPolicyRef, ToolPolicySpec,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -217,4 +218,43 @@ fn manifests_of_the_default_survive_their_own_json() {
     assert_eq!((base, pipeline), (objects.knowledge_bases[0].clone(), objects.pipelines[0].clone()));
     let config = compile(&objects, &with_folder("handbook")).unwrap();
     assert_eq!(config.knowledge_bases[0].contract.embedding, Embedding::Encoder);
+}
+
+fn with_policy(limits: PolicyLimitsSpec) -> Objects {
+    let mut objects = with_chat("chat", None);
+    objects.endpoints.push(endpoint("chat", &[ModelUse::Chat]));
+    objects.pipelines[0].spec.tool_policy_ref = Some(ToolPolicyRef { name: "narrow".into() });
+    objects.policies.push(ToolPolicy::new("narrow", ToolPolicySpec { limits: Some(limits) }));
+    objects
+}
+
+#[test]
+fn a_policy_is_compiled_to_plain_limits() {
+    let limits = PolicyLimitsSpec { wall_clock_seconds: Some(5), tokens: Some(7), ..PolicyLimitsSpec::default() };
+    let config = compile(&with_policy(limits), &with_folder("handbook")).unwrap();
+    assert_eq!(config.policy.name.as_deref(), Some("narrow"));
+    assert_eq!((config.policy.limits.wall_clock_ms, config.policy.limits.tokens), (5000, Some(7)));
+    assert_eq!(config.policy.limits.cost_micros, None);
+    let none = compile(&default_objects("handbook"), &with_folder("handbook")).unwrap().policy;
+    assert_eq!((none.name.as_deref(), none.limits.wall_clock_ms), (None, 180_000));
+    assert_ne!(none.hash(), config.policy.hash());
+}
+
+#[test]
+fn a_bound_of_cost_needs_prices() {
+    let limits = PolicyLimitsSpec { cost: Some("0.05".into()), ..PolicyLimitsSpec::default() };
+    let mut objects = with_policy(limits);
+    let error = compile(&objects, &with_folder("handbook")).unwrap_err().to_string();
+    assert!(error.contains("ToolPolicy narrow: spec.limits.cost") && error.contains("spec.prices"), "{error}");
+    objects.endpoints[0].spec.prices = Some(PricesSpec { input: "1".into(), output: "2".into() });
+    assert_eq!(compile(&objects, &with_folder("handbook")).unwrap().policy.limits.cost_micros, Some(50_000));
+}
+
+#[test]
+fn a_policy_that_is_not_there_is_named() {
+    let mut objects = with_policy(PolicyLimitsSpec::default());
+    objects.policies.clear();
+    let error = compile(&objects, &with_folder("handbook")).unwrap_err().to_string();
+    assert!(error.contains("spec.toolPolicyRef.name names the ToolPolicy narrow"), "{error}");
+    assert_eq!(unresolved_references(&objects).len(), 1);
 }

@@ -31,7 +31,7 @@ pub(crate) async fn ask(
     Extension(id): Extension<RequestId>,
     JsonBody(request): JsonBody<AskRequest>,
 ) -> Result<Response, Failure> {
-    let permit = app.admission.admit().await?;
+    let permit = app.admit(&principal()).await?;
     if request.stream {
         return Ok(stream::answer(app, request, id, permit).into_response());
     }

@@ -21,7 +21,7 @@ pub(crate) async fn search(
     State(app): State<Arc<App>>,
     JsonBody(request): JsonBody<SearchRequest>,
 ) -> Result<Json<SearchResponse>, Failure> {
-    let _permit = app.admission.admit().await?;
+    let _permit = app.admit(&principal()).await?;
     let response = app.service.search(&principal(), request).await?;
     app.metrics.arms(&response.arms);
     Ok(Json(response))

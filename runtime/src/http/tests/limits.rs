@@ -61,3 +61,38 @@ async fn who_leaves_frees_the_place() {
     dropped.notified().await;
     assert_eq!(send(&app, request("POST /v1/search", &[], r#"{"query": "a"}"#)).await.status.as_u16(), 200);
 }
+
+#[tokio::test]
+async fn a_caller_who_asks_too_often_is_told_when_to_come_back() {
+    let policy = groundwork_config::Limits { requests_per_minute: Some(2), ..groundwork_config::Limits::default() };
+    let app = app(Fake::default(), Limits { policy, ..Limits::default() });
+    for _ in 0..2 {
+        assert_eq!(send(&app, request("POST /v1/ask", &[], QUESTION)).await.status.as_u16(), 200);
+    }
+    let reply = send(&app, request("POST /v1/search", &[], r#"{"query": "a"}"#)).await;
+    let wait: u64 = reply.header("retry-after").parse().unwrap();
+    // Two a minute: the next one is due at most 30 s later.
+    assert!(reply.status.as_u16() == 429 && (25..=30).contains(&wait), "{wait}");
+    assert!(reply.text.contains("limits.requestsPerMinute"), "{}", reply.text);
+    assert!(send(&app, request("GET /v1/documents", &[], "")).await.status.is_success());
+    let metrics = send(&app, request("GET /metrics", &[], "")).await;
+    assert!(metrics.text.contains(r#"groundwork_policy_refusals_total{rule="requests_per_minute"} 1"#));
+}
+
+#[tokio::test]
+async fn a_caller_has_her_places_back_when_she_leaves() {
+    let (fake, dropped) = hanging();
+    let policy = groundwork_config::Limits { concurrency: Some(1), ..groundwork_config::Limits::default() };
+    let app = app(fake, Limits { policy, ..Limits::default() });
+    let busy = tokio::spawn({
+        let app = app.clone();
+        async move { send(&app, request("POST /v1/ask", &[], QUESTION)).await }
+    });
+    tokio::task::yield_now().await;
+    let reply = send(&app, request("POST /v1/search", &[], r#"{"query": "a"}"#)).await;
+    assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (429, "1"));
+    assert!(reply.text.contains("limits.concurrency"), "{}", reply.text);
+    busy.abort();
+    dropped.notified().await;
+    assert_eq!(send(&app, request("POST /v1/search", &[], r#"{"query": "a"}"#)).await.status.as_u16(), 200);
+}

@@ -151,6 +151,7 @@ fn answer(question: &str, sentence: Sentence) -> Answer {
         notes: vec![],
         usage: vec![step],
         revisions: vec!["r1".into()],
+        policy: "p1".into(),
         elapsed_ms: 41.0,
     }
 }

@@ -137,6 +137,7 @@ async fn an_endpoint_is_reported_truthfully_all_its_life_with_the_charts_rights(
         bench.reaches(&operator, "closed", "ResolvedRefs", "False", "SecretKeyEmpty").await?;
     }
     users_are_told(&bench, &operator).await?;
+    a_policy_tells_its_limits(&bench, &operator).await?;
 
     let events = bench.kubectl(&["get", "events.events.k8s.io", "-o", "json"]).await?;
     let noted = |reason: &str| events.contains(&format!("\"reason\": \"{reason}\""));
@@ -179,6 +180,41 @@ async fn users_are_told(bench: &Bench<'_>, operator: &Operator<'_>) -> Result<()
     used_by(json!([asks])).await?;
     bench.kubectl(&["delete", "ap", "desk"]).await?;
     used_by(json!([])).await
+}
+
+async fn a_policy_tells_its_limits(bench: &Bench<'_>, operator: &Operator<'_>) -> Result<()> {
+    let policy = |tokens: u32| {
+        json!({
+            "apiVersion": "groundwork.dev/v1alpha1", "kind": "ToolPolicy", "metadata": {"name": "narrow"},
+            "spec": {"limits": {"tokens": tokens, "cost": "0.05"}},
+        })
+    };
+    let tells = async |value: &str, users: u32| {
+        let what = format!("the policy tells {value:?} and {users} users");
+        operator
+            .wait_until(&what, async || {
+                let policy: Value =
+                    serde_json::from_str(&bench.kubectl(&["get", "tp", "narrow", "-o", "json"]).await?)?;
+                let limits = policy["status"]["compiledTo"].as_array().cloned().unwrap_or_default();
+                let fields: Vec<_> = limits.iter().map(|limit| limit["field"].as_str().unwrap_or_default()).collect();
+                ensure!(
+                    fields == ["spec.limits.wallClockSeconds", "spec.limits.tokens", "spec.limits.cost"],
+                    "{policy}"
+                );
+                ensure!(limits[1]["value"] == value && limits[1]["layer"] == "Runtime", "{policy}");
+                ensure!(policy["status"]["users"] == users, "{policy}");
+                ensure!(condition(&policy, "Accepted")["status"] == "True", "{policy}");
+                Ok(true)
+            })
+            .await
+    };
+    bench.apply(policy(1000)).await?;
+    tells("1000 tokens a question", 0).await?;
+    let mut desk = pipeline("desk", "open");
+    desk["spec"]["toolPolicyRef"] = json!({"name": "narrow"});
+    bench.apply(desk).await?;
+    bench.apply(policy(2000)).await?;
+    tells("2000 tokens a question", 1).await
 }
 
 #[tokio::test]
