@@ -82,6 +82,15 @@ impl Analyser {
     }
 }
 
+/// Makes the keyword terms of a text.
+pub type Tokenise = Arc<dyn Fn(&str) -> Vec<Token> + Send + Sync>;
+
+/// The product's analyser as a function.
+pub(crate) fn tokenise(keyword: &Keyword) -> Tokenise {
+    let analyser = Analyser::new(keyword);
+    Arc::new(move |text| analyser.analyse(text))
+}
+
 impl fmt::Debug for Analyser {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Analyser").field("fold_identifiers", &self.fold_identifiers).finish_non_exhaustive()

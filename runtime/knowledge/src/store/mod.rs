@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use groundwork_config::Contract;
 use std::sync::Arc;
 
+mod access;
 #[cfg(any(test, feature = "contract-suite"))]
 pub mod contract;
 pub mod embedded;
@@ -21,6 +22,7 @@ mod error;
 pub(crate) mod language;
 mod maintainer;
 mod reader;
+mod state;
 mod types;
 
 pub use error::StoreError;

@@ -1,10 +1,10 @@
 //! What is known of each document, in memory: summaries, access, and which documents a filter lets through.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use crate::identity::DocumentId;
+use crate::store::access::{admits, globs};
 use crate::store::{DocumentSummary, Filter, Principal, StoreError};
 
 /// Filters kept compiled.
@@ -28,12 +28,6 @@ impl Entry {
     pub(super) fn visible_to(&self, principal: &Principal) -> bool {
         admits(self.access.as_deref(), principal)
     }
-}
-
-/// Whether an access list lets the principal in; none lets everybody.
-pub(super) fn admits(access: Option<&[String]>, principal: &Principal) -> bool {
-    access
-        .is_none_or(|allowed| allowed.iter().any(|name| *name == principal.subject || principal.groups.contains(name)))
 }
 
 /// Documents a search may return: `None` is all.
@@ -174,14 +168,4 @@ impl Catalog {
         };
         Ok(self.by_key.values().filter(|entry| passes(entry)).map(|entry| entry.key).collect())
     }
-}
-
-/// `*` stays within a folder, `**` crosses them.
-fn globs(patterns: &[String]) -> Result<GlobSet, StoreError> {
-    let failed = |error: globset::Error| StoreError::Filter { field: "paths", reason: error.to_string() };
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        set.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(failed)?);
-    }
-    set.build().map_err(failed)
 }

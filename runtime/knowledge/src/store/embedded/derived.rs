@@ -13,11 +13,13 @@ use tantivy::TantivyError;
 
 use super::Tokenise;
 use super::catalog::Catalog;
-use super::database::{Database, file_error};
 use super::keywords::{self, KeywordChunk, KeywordIndex, KeywordParent, KeywordView, Origin};
-use super::matrix::{self, Embedded, Matrix, MatrixView, Row};
+use super::matrix::{self, Matrix, MatrixView, Row};
 use super::rows;
 use crate::chunk::{indexed_text, section_context};
+use crate::store::state;
+use crate::store::state::database::{Database, file_error};
+use crate::store::state::rows::Embedded;
 use crate::store::{Counts, StoreError};
 
 const CATCH_UP: &str = "bring the index up to date";
@@ -128,7 +130,7 @@ impl Derived {
         self.follow_catalog(&mut read, &mut parts, generation).await.map_err(&failed)?;
         self.follow_keywords(database, &mut read, &mut parts, generation).await?;
         self.follow_vectors(database, &mut read, &mut parts, (generation, floor)).await?;
-        let counts = rows::counts(&mut read, self.revision).await.map_err(&failed)?;
+        let counts = state::rows::counts(&mut read, self.revision).await.map_err(&failed)?;
         let snapshot = Arc::new(self.publish(&parts, generation, counts, &current)?);
         *self.snapshot.write().expect("no thread panics while it holds the lock") = Arc::clone(&snapshot);
         Ok(snapshot)
@@ -215,7 +217,7 @@ impl Derived {
         (to, floor): (i64, i64),
     ) -> Result<(), StoreError> {
         let failed = database.failed(CATCH_UP);
-        let Some((embedder, embedded)) = rows::embedder(read, self.revision).await.map_err(&failed)? else {
+        let Some((embedder, embedded)) = state::rows::embedder(read, self.revision).await.map_err(&failed)? else {
             parts.matrix = None;
             return Ok(());
         };
@@ -270,7 +272,7 @@ impl Derived {
         while let Some(row) = vectors.try_next().await.map_err(database.failed(CATCH_UP))? {
             let data: &[u8] = row.get(3);
             let vector = data.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
-            let place = Row { chunk: rows::chunk_number(row.get(0)), document: row.get(1), parent: row.get(2) };
+            let place = Row { chunk: state::rows::chunk_number(row.get(0)), document: row.get(1), parent: row.get(2) };
             lock(matrix).append(place, vector);
         }
         Ok(())
@@ -383,7 +385,7 @@ async fn changed(read: &mut SqliteConnection, revision: i64, from: i64) -> Resul
 
 /// Parents that have chunks.
 async fn parents_of(read: &mut SqliteConnection, documents: &[u32]) -> Result<Vec<KeywordParent>, sqlx::Error> {
-    let documents = rows::json(&documents);
+    let documents = state::rows::json(&documents);
     let chunks = sqlx::query(
         "SELECT c.document, c.parent, c.id, c.context, c.first, c.last FROM json_each(?) j \
          JOIN chunk c ON c.document = j.value ORDER BY c.document, c.parent, c.ordinal",
@@ -406,10 +408,10 @@ async fn parents_of(read: &mut SqliteConnection, documents: &[u32]) -> Result<Ve
         while let Some(chunk) = chunks.next_if(|chunk| (chunk.get(0), chunk.get(1)) == (document, ordinal)) {
             let (first, last): (u32, u32) = (chunk.get(4), chunk.get(5));
             let span = text.get(first as usize..last as usize).unwrap_or_default();
-            own.push(KeywordChunk { id: rows::chunk_id(chunk.get(2)), text: indexed_text(chunk.get(3), span) });
+            own.push(KeywordChunk { id: state::rows::chunk_id(chunk.get(2)), text: indexed_text(chunk.get(3), span) });
         }
         if !own.is_empty() {
-            let context = section_context(row.get(2), &rows::parsed::<Vec<String>>(row.get(3))?);
+            let context = section_context(row.get(2), &state::rows::parsed::<Vec<String>>(row.get(3))?);
             parents.push(KeywordParent { document, ordinal, text: indexed_text(&context, text), chunks: own });
         }
     }

@@ -5,13 +5,14 @@ use groundwork_config::Embedding;
 use std::sync::Arc;
 
 use super::Shared;
-use super::database::{Write, raise_generation};
 use super::derived::blocking;
-use super::documents::{self, Target};
 use super::revision::Revision;
-use super::{digest, rows, vanished, vectors};
+use super::{digest, vectors};
 use crate::embed::Embedder;
 use crate::identity::DocumentId;
+use crate::store::state::database::{Write, raise_generation};
+use crate::store::state::documents::{self, Target, TextPlace};
+use crate::store::state::{self, revisions, rows};
 use crate::store::{
     Counts, DocumentFailure, DocumentWrite, EmbedProgress, FileStamp, Maintainer, ManifestEntry, StoreError,
 };
@@ -45,7 +46,7 @@ impl EmbeddedMaintainer {
     fn target(&self, generation: i64, sync_started_ns: i64) -> Target {
         let vector_state =
             if self.revision.contract.embedding == Embedding::None { rows::NEVER } else { rows::PENDING };
-        Target { revision: self.revision.key, generation, sync_started_ns, vector_state }
+        Target { revision: self.revision.key, generation, sync_started_ns, vector_state, text: TextPlace::Here }
     }
 }
 
@@ -144,7 +145,7 @@ impl Maintainer for EmbeddedMaintainer {
             self.commit(action, write, generation).await?;
             fail::fail_point!("store::write_vectors::after");
         }
-        let remaining = vectors::pending(database, self.revision.key).await?;
+        let remaining = state::vectors::pending(database, self.revision.key).await?;
         Ok(EmbedProgress { remaining, ..progress })
     }
 
@@ -162,12 +163,7 @@ impl Maintainer for EmbeddedMaintainer {
         let action = "store the report";
         let database = &self.shared.database;
         let mut write = database.begin_leased(action, self.token).await?;
-        sqlx::query("UPDATE revision SET report = ? WHERE key = ?")
-            .bind(report.to_string())
-            .bind(self.revision.key)
-            .execute(&mut *write)
-            .await
-            .map_err(database.failed(action))?;
+        revisions::record_report(&mut write, self.revision.key, &report).await.map_err(database.failed(action))?;
         fail::fail_point!("store::record_report::before");
         database.commit(action, write).await?;
         fail::fail_point!("store::record_report::after");
@@ -179,17 +175,7 @@ impl Maintainer for EmbeddedMaintainer {
         let database = &self.shared.database;
         self.revision.fresh(&self.shared).await?;
         let mut write = database.begin_leased(action, self.token).await?;
-        vanished::remember_switch(&mut write, self.revision.key).await.map_err(database.failed(action))?;
-        for statement in [
-            "UPDATE revision SET state = 'retired' WHERE state = 'active' AND key <> ?",
-            "UPDATE revision SET state = 'active' WHERE key = ?",
-        ] {
-            sqlx::query(statement)
-                .bind(self.revision.key)
-                .execute(&mut *write)
-                .await
-                .map_err(database.failed(action))?;
-        }
+        revisions::activate(&mut write, self.revision.key).await.map_err(database.failed(action))?;
         fail::fail_point!("store::activate::before");
         database.commit(action, write).await?;
         fail::fail_point!("store::activate::after");
@@ -217,7 +203,7 @@ impl EmbeddedMaintainer {
             return Ok(());
         }
         let (mut write, generation) = self.begin(action).await?;
-        vectors::adopt(&mut write, self.revision.key, profile).await.map_err(&failed)?;
+        state::vectors::adopt(&mut write, self.revision.key, profile).await.map_err(&failed)?;
         fail::fail_point!("store::set_embedder::before");
         self.commit(action, write, generation).await?;
         fail::fail_point!("store::set_embedder::after");

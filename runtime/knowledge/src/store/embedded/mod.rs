@@ -5,10 +5,8 @@
 //! `index/<revision>/vectors`. One process at a time holds the folder; the caller sees to that.
 
 mod catalog;
-mod database;
 mod derived;
 mod digest;
-mod documents;
 mod keywords;
 mod maintainer;
 mod matrix;
@@ -17,7 +15,6 @@ mod reader;
 mod revision;
 mod rows;
 mod top;
-mod vanished;
 mod vectors;
 
 #[cfg(test)]
@@ -29,17 +26,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
+use super::state::database::{Database, file_error};
+use super::state::{documents, revisions};
 use super::{KnowledgeStore, Maintainer, Principal, Reader, StoreError, SyncLease};
-use crate::analyse::{Analyser, Token};
-use database::{Database, engine, file_error};
+pub use crate::analyse::Tokenise;
+use crate::analyse::tokenise;
 use derived::Derived;
 use maintainer::EmbeddedMaintainer;
 use parents::Parents;
 use reader::EmbeddedReader;
 use revision::Revision;
-
-/// Makes the keyword terms of a text.
-pub type Tokenise = Arc<dyn Fn(&str) -> Vec<Token> + Send + Sync>;
 
 /// Settings of an [`EmbeddedStore`].
 #[derive(Clone)]
@@ -51,11 +47,7 @@ pub struct EmbeddedOptions {
 impl Default for EmbeddedOptions {
     /// The product's analyser.
     fn default() -> Self {
-        let analyser = |keyword: &Keyword| -> Tokenise {
-            let analyser = Analyser::new(keyword);
-            Arc::new(move |text| analyser.analyse(text))
-        };
-        Self { analyser: Arc::new(analyser) }
+        Self { analyser: Arc::new(tokenise) }
     }
 }
 
@@ -96,7 +88,7 @@ impl EmbeddedStore {
             open: tokio::sync::Mutex::default(),
         });
         shared.prune().await?;
-        if let Some(hash) = shared.active_hash().await? {
+        if let Some(hash) = revisions::active(&shared.database).await? {
             let revision = shared.revision(&hash).await?;
             shared.set_active(revision);
         }
@@ -124,7 +116,7 @@ impl KnowledgeStore for EmbeddedStore {
     }
 
     async fn maintainer(&self, lease: &SyncLease, contract: &Contract) -> Result<Arc<dyn Maintainer>, StoreError> {
-        let hash = self.shared.ensure_revision(lease, contract).await?;
+        let hash = revisions::ensure(&self.shared.database, lease.token, contract).await?;
         let revision = self.shared.revision(&hash).await?;
         Ok(Arc::new(EmbeddedMaintainer::new(Arc::clone(&self.shared), revision, lease.token)))
     }
@@ -139,44 +131,13 @@ impl Shared {
         *self.active.write().expect("no thread panics while it holds the lock") = Some(revision);
     }
 
-    async fn active_hash(&self) -> Result<Option<String>, StoreError> {
-        sqlx::query_scalar("SELECT hash FROM revision WHERE state = 'active'")
-            .fetch_optional(self.database.readers())
-            .await
-            .map_err(self.database.failed("open the active revision"))
-    }
-
-    /// Makes sure that a revision of this contract exists and is not retired; gives its hash.
-    async fn ensure_revision(&self, lease: &SyncLease, contract: &Contract) -> Result<String, StoreError> {
-        let action = "open a revision for writing";
-        let hash = contract.hash();
-        let mut write = self.database.begin_leased(action, lease.token).await?;
-        sqlx::query(
-            "INSERT INTO revision (hash, contract, state) VALUES (?, ?, 'building') ON CONFLICT (hash) \
-             DO UPDATE SET state = CASE state WHEN 'retired' THEN 'building' ELSE state END",
-        )
-        .bind(&hash)
-        .bind(serde_json::to_string(contract).expect("a contract holds only strings and numbers"))
-        .execute(&mut *write)
-        .await
-        .map_err(self.database.failed(action))?;
-        self.database.commit(action, write).await?;
-        Ok(hash)
-    }
-
     /// The revision of this hash in memory, opened once.
     async fn revision(&self, hash: &str) -> Result<Arc<Revision>, StoreError> {
-        let action = "open a revision";
         let mut open = self.open.lock().await;
         if let Some(revision) = open.get(hash) {
             return Ok(Arc::clone(revision));
         }
-        let (key, contract): (i64, String) = sqlx::query_as("SELECT key, contract FROM revision WHERE hash = ?")
-            .bind(hash)
-            .fetch_one(self.database.readers())
-            .await
-            .map_err(self.database.failed(action))?;
-        let contract: Contract = serde_json::from_str(&contract).map_err(|error| engine(action, error))?;
+        let (key, contract) = revisions::open(&self.database, hash).await?;
         let tokenise = (self.options.analyser)(&contract.keyword);
         let directory = self.index_directory(hash);
         let derived = Derived::open(&self.database, &self.identity, (key, hash), directory, tokenise).await?;

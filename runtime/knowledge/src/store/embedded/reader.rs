@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use super::Shared;
 use super::catalog::{Catalog, Entry};
-use super::database::{engine, file_error};
 use super::derived::{Snapshot, blocking};
 use super::revision::Revision;
 use super::rows;
 use super::top::Candidate;
-use super::vanished;
 use crate::embed::Probes;
 use crate::identity::{ChunkId, DocumentId};
+use crate::store::state::database::{engine, file_error};
+use crate::store::state::{self, vanished};
 use crate::store::{
     ChunkHit, ChunkLookup, ChunkText, Counts, DocumentSummary, Filter, GoneChunk, KeywordQuery, ParentKey, ParentText,
     Principal, Reader, StoreError, TermStatistics,
@@ -237,8 +237,8 @@ impl Reader for EmbeddedReader {
     async fn probes(&self) -> Result<Option<Probes>, StoreError> {
         let failed = self.shared.database.failed(READ);
         let mut read = self.shared.database.readers().acquire().await.map_err(&failed)?;
-        match rows::embedder(&mut read, self.revision.key).await.map_err(&failed)? {
-            Some((_, embedder)) => rows::probes(&mut *read, &embedder.identity).await.map_err(&failed),
+        match state::rows::embedder(&mut read, self.revision.key).await.map_err(&failed)? {
+            Some((_, embedder)) => state::rows::probes(&mut *read, &embedder.identity).await.map_err(&failed),
             None => Ok(None),
         }
     }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::mapping::Mapping;
-use super::{Embedded, Matrix, MatrixView, Row};
+use super::{Matrix, MatrixView, Row};
 use crate::store::embedded::keywords::Origin;
+use crate::store::state::rows::Embedded;
 
 /// Bytes of a row's record: chunk, document, parent.
 const RECORD: usize = 24;

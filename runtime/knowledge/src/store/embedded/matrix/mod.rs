@@ -16,6 +16,7 @@ use std::sync::Arc;
 use super::catalog::DocumentKeys;
 use super::keywords::Origin;
 use super::top::Candidate;
+use crate::store::state::rows::Embedded;
 use mapping::Mapping;
 
 /// Rows that wait in memory at most, in floats (8 MB), before they are saved without being asked.
@@ -32,15 +33,6 @@ pub(super) struct Row {
     pub(super) document: u32,
     /// Its parent.
     pub(super) parent: u32,
-}
-
-/// Which embedder made the vectors.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Embedded {
-    /// Its identity.
-    pub(super) identity: String,
-    /// Length of its vectors.
-    pub(super) dimensions: usize,
 }
 
 /// A state of the matrix, ready to search; cheap to clone.

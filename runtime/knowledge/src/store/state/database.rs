@@ -13,13 +13,13 @@ const SQLITE_CORRUPT: u32 = 11;
 const SQLITE_FULL: u32 = 13;
 const SQLITE_NOTADB: u32 = 26;
 
-static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("src/store/embedded/migrations");
+static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("src/store/state/migrations");
 
 /// A write transaction on the store's file.
-pub(super) type Write = Transaction<'static, Sqlite>;
+pub(in crate::store) type Write = Transaction<'static, Sqlite>;
 
 /// The file with its connections: one writes, a few read.
-pub(super) struct Database {
+pub(in crate::store) struct Database {
     path: PathBuf,
     writer: SqlitePool,
     readers: SqlitePool,
@@ -27,7 +27,7 @@ pub(super) struct Database {
 
 impl Database {
     /// Opens or creates the file and brings its tables up to date.
-    pub(super) async fn open(path: PathBuf) -> Result<Self, StoreError> {
+    pub(in crate::store) async fn open(path: PathBuf) -> Result<Self, StoreError> {
         let action = "open the store";
         let options = SqliteConnectOptions::new()
             .filename(&path)
@@ -44,17 +44,17 @@ impl Database {
     }
 
     /// Connections for reading.
-    pub(super) fn readers(&self) -> &SqlitePool {
+    pub(in crate::store) fn readers(&self) -> &SqlitePool {
         &self.readers
     }
 
     /// Turns an engine's error into the store's.
-    pub(super) fn failed(&self, action: &'static str) -> impl Fn(sqlx::Error) -> StoreError + '_ {
+    pub(in crate::store) fn failed(&self, action: &'static str) -> impl Fn(sqlx::Error) -> StoreError + '_ {
         move |error| sql_error(&self.path, action, error)
     }
 
     /// Begins a write without a lease: for what is not part of a sync.
-    pub(super) async fn begin(&self, action: &'static str) -> Result<Write, StoreError> {
+    pub(in crate::store) async fn begin(&self, action: &'static str) -> Result<Write, StoreError> {
         match self.writer.begin_with("BEGIN IMMEDIATE").await {
             Err(sqlx::Error::InvalidSavePointStatement) => {
                 self.renew_writer().await.map_err(self.failed(action))?;
@@ -71,7 +71,7 @@ impl Database {
     }
 
     /// Begins a write of a sync; refuses a lease that is not the newest.
-    pub(super) async fn begin_leased(&self, action: &'static str, token: u64) -> Result<Write, StoreError> {
+    pub(in crate::store) async fn begin_leased(&self, action: &'static str, token: u64) -> Result<Write, StoreError> {
         let mut write = self.begin(action).await?;
         let newest: String = sqlx::query_scalar("SELECT value FROM meta WHERE name = 'lease'")
             .fetch_one(&mut *write)
@@ -81,12 +81,12 @@ impl Database {
     }
 
     /// Commits.
-    pub(super) async fn commit(&self, action: &'static str, write: Write) -> Result<(), StoreError> {
+    pub(in crate::store) async fn commit(&self, action: &'static str, write: Write) -> Result<(), StoreError> {
         write.commit().await.map_err(self.failed(action))
     }
 
     /// Takes the newest lease.
-    pub(super) async fn take_lease(&self) -> Result<u64, StoreError> {
+    pub(in crate::store) async fn take_lease(&self) -> Result<u64, StoreError> {
         let action = "take the lease";
         let mut write = self.begin(action).await?;
         let token: String = sqlx::query_scalar(
@@ -100,7 +100,7 @@ impl Database {
     }
 
     /// Identity of this file, so that indexes of another are not taken for its own.
-    pub(super) async fn identity(&self) -> Result<String, StoreError> {
+    pub(in crate::store) async fn identity(&self) -> Result<String, StoreError> {
         let action = "open the store";
         let mut write = self.begin(action).await?;
         sqlx::query("INSERT OR IGNORE INTO meta (name, value) VALUES ('store', ?)")
@@ -117,14 +117,14 @@ impl Database {
     }
 
     /// Closes all connections; the last one empties the log.
-    pub(super) async fn close(&self) {
+    pub(in crate::store) async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
     }
 }
 
 /// Raises the revision's generation and gives the new one.
-pub(super) async fn raise_generation(write: &mut Write, revision: i64) -> Result<i64, sqlx::Error> {
+pub(in crate::store) async fn raise_generation(write: &mut Write, revision: i64) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("UPDATE revision SET generation = generation + 1 WHERE key = ? RETURNING generation")
         .bind(revision)
         .fetch_one(&mut **write)
@@ -132,12 +132,15 @@ pub(super) async fn raise_generation(write: &mut Write, revision: i64) -> Result
 }
 
 /// An error of the engine below without a case of its own.
-pub(super) fn engine(action: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+pub(in crate::store) fn engine(
+    action: &'static str,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> StoreError {
     StoreError::Engine { action, source: source.into() }
 }
 
 /// An error of files or of the keyword index: a full disk gets its own case.
-pub(super) fn file_error(
+pub(in crate::store) fn file_error(
     directory: &Path,
     action: &'static str,
     source: impl std::error::Error + Send + Sync + 'static,

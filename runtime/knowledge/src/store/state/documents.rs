@@ -12,7 +12,7 @@ use crate::identity::{ChunkId, DocumentId, TextHash};
 use crate::store::{DocumentFailure, DocumentWrite, FileStamp, ManifestEntry, StoreError};
 
 /// A document ready to be written: hashes computed, spans checked.
-pub(super) struct Prepared {
+pub(in crate::store) struct Prepared {
     write: DocumentWrite,
     /// One JSON array a chunk: parent, ordinal, id, first, last, context, text hash.
     chunks: String,
@@ -23,7 +23,7 @@ pub(super) struct Prepared {
 type ChunkRow<'a> = (usize, usize, String, usize, usize, &'a str, String);
 
 /// Computes ids and hashes.
-pub(super) fn prepare(write: DocumentWrite) -> Result<Prepared, StoreError> {
+pub(in crate::store) fn prepare(write: DocumentWrite) -> Result<Prepared, StoreError> {
     let mut occurrences: HashMap<&str, u32> = HashMap::new();
     let mut chunks: Vec<ChunkRow<'_>> = Vec::new();
     for (parent_ordinal, parent) in write.chunked.parents.iter().enumerate() {
@@ -55,18 +55,30 @@ fn fingerprint(write: &DocumentWrite, chunks: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
+/// Where a document's text is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum TextPlace {
+    /// In this file.
+    Here,
+    /// In another store: the file knows its hashes and places alone.
+    #[cfg_attr(not(feature = "qdrant"), allow(dead_code, reason = "the embedded store has its text here"))]
+    Elsewhere,
+}
+
 /// Where and when a document is written.
 #[derive(Clone, Copy)]
-pub(super) struct Target {
-    pub(super) revision: i64,
-    pub(super) generation: i64,
-    pub(super) sync_started_ns: i64,
+pub(in crate::store) struct Target {
+    pub(in crate::store) revision: i64,
+    pub(in crate::store) generation: i64,
+    pub(in crate::store) sync_started_ns: i64,
     /// State in which new chunks begin: pending, or never where the contract has no embedder.
-    pub(super) vector_state: i64,
+    pub(in crate::store) vector_state: i64,
+    /// Whether the text is written too.
+    pub(in crate::store) text: TextPlace,
 }
 
 /// Writes one document; an unchanged one gets its stamp only.
-pub(super) async fn write_document(write: &mut Write, to: Target, new: &Prepared) -> Result<(), sqlx::Error> {
+pub(in crate::store) async fn write_document(write: &mut Write, to: Target, new: &Prepared) -> Result<(), sqlx::Error> {
     let known: Option<(i64, Option<Vec<u8>>)> =
         sqlx::query_as("SELECT key, written FROM document WHERE revision = ? AND id = ?")
             .bind(to.revision)
@@ -175,23 +187,28 @@ async fn insert_text(write: &mut Write, to: Target, key: i64, new: &Prepared) ->
         .bind(parent.tokens)
         .bind(json(&parent.heading_path))
         .bind(json(&parent.locator))
-        .bind(new.write.document.body.get(parent.span.clone()).unwrap_or_default())
+        .bind(kept(to.text, new.write.document.body.get(parent.span.clone())))
         .execute(&mut **write)
         .await?;
     }
     sqlx::query(
         "INSERT INTO chunk (revision, document, modified, vector_state, parent, ordinal, id, first, last, context, \
          text_hash) SELECT ?1, ?2, ?3, ?4, value ->> 0, value ->> 1, unhex(value ->> 2), value ->> 3, value ->> 4, \
-         value ->> 5, unhex(value ->> 6) FROM json_each(?5)",
+         iif(?6, value ->> 5, ''), unhex(value ->> 6) FROM json_each(?5)",
     )
     .bind(to.revision)
     .bind(key)
     .bind(new.write.stamp.as_ref().map_or(0, |stamp| stamp.mtime_ns))
     .bind(to.vector_state)
     .bind(&new.chunks)
+    .bind(to.text == TextPlace::Here)
     .execute(&mut **write)
     .await?;
     Ok(())
+}
+
+fn kept(place: TextPlace, text: Option<&str>) -> &str {
+    text.filter(|_| place == TextPlace::Here).unwrap_or_default()
 }
 
 /// Removes vectors of texts that no chunk of any revision has any more. `hashes` is a JSON list.
@@ -210,7 +227,7 @@ async fn drop_unused_vectors(write: &mut Write, hashes: &str) -> Result<(), sqlx
 }
 
 /// Removes a document. Gives whether it was there.
-pub(super) async fn delete_document(
+pub(in crate::store) async fn delete_document(
     write: &mut Write,
     (revision, generation): (i64, i64),
     id: DocumentId,
@@ -233,7 +250,7 @@ pub(super) async fn delete_document(
 }
 
 /// Removes a revision with all that only it uses. A revision that has no embedder yet may still take any stored vector.
-pub(super) async fn delete_revision(write: &mut Write, hash: &str) -> Result<(), sqlx::Error> {
+pub(in crate::store) async fn delete_revision(write: &mut Write, hash: &str) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM revision WHERE hash = ? AND state = 'retired'").bind(hash).execute(&mut **write).await?;
     sqlx::query("DELETE FROM vector WHERE NOT EXISTS (SELECT 1 FROM chunk c WHERE c.text_hash = vector.text_hash)")
         .execute(&mut **write)
@@ -248,7 +265,7 @@ pub(super) async fn delete_revision(write: &mut Write, hash: &str) -> Result<(),
 }
 
 /// Records stamps of files whose bytes are unchanged.
-pub(super) async fn touch(
+pub(in crate::store) async fn touch(
     write: &mut Write,
     revision: i64,
     sync_started_ns: i64,
@@ -271,7 +288,7 @@ pub(super) async fn touch(
 }
 
 /// Records a failure; a good version stays.
-pub(super) async fn record_failure(
+pub(in crate::store) async fn record_failure(
     write: &mut Write,
     to: Target,
     failure: &DocumentFailure,
@@ -297,7 +314,7 @@ pub(super) async fn record_failure(
 }
 
 /// Every document known, by source and path.
-pub(super) async fn manifest(
+pub(in crate::store) async fn manifest(
     read: impl sqlx::SqliteExecutor<'_>,
     revision: i64,
 ) -> Result<Vec<ManifestEntry>, sqlx::Error> {

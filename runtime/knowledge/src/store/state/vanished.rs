@@ -3,32 +3,32 @@
 
 use sqlx::SqliteExecutor;
 
-use super::catalog;
 use super::database::Write;
 use super::rows;
 use crate::identity::{ChunkId, DocumentId};
 use crate::store::Principal;
+use crate::store::access::admits;
 
 /// Chunks remembered at most, the newest; with its indexes one takes about 150 bytes.
 const REMEMBERED: i64 = 100_000;
 
 /// Where a vanished chunk was.
-pub(super) struct Vanished {
-    pub(super) document: DocumentId,
-    pub(super) source: String,
-    pub(super) path: String,
+pub(in crate::store) struct Vanished {
+    pub(in crate::store) document: DocumentId,
+    pub(in crate::store) source: String,
+    pub(in crate::store) path: String,
     access: Option<Vec<String>>,
 }
 
 impl Vanished {
     /// Whether the principal could see the document when the chunk vanished.
-    pub(super) fn visible_to(&self, principal: &Principal) -> bool {
-        catalog::admits(self.access.as_deref(), principal)
+    pub(in crate::store) fn visible_to(&self, principal: &Principal) -> bool {
+        admits(self.access.as_deref(), principal)
     }
 }
 
 /// Remembers those of `chunks` (a JSON list of ids) that the document lost. Only the active revision's were ever seen.
-pub(super) async fn remember(write: &mut Write, document: i64, chunks: &str) -> Result<(), sqlx::Error> {
+pub(in crate::store) async fn remember(write: &mut Write, document: i64, chunks: &str) -> Result<(), sqlx::Error> {
     if chunks == "[]" {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub(super) async fn remember(write: &mut Write, document: i64, chunks: &str) -> 
 }
 
 /// Remembers the chunks of the active revision that its successor does not have.
-pub(super) async fn remember_switch(write: &mut Write, successor: i64) -> Result<(), sqlx::Error> {
+pub(in crate::store) async fn remember_switch(write: &mut Write, successor: i64) -> Result<(), sqlx::Error> {
     sqlx::query(
         "INSERT OR REPLACE INTO vanished (chunk, document, source, path, access) \
          SELECT c.id, d.id, d.source, d.path, d.access FROM revision r JOIN chunk c ON c.revision = r.key \
@@ -69,7 +69,10 @@ async fn forget_oldest(write: &mut Write) -> Result<(), sqlx::Error> {
 }
 
 /// Where the chunk was, if it is remembered.
-pub(super) async fn find(read: impl SqliteExecutor<'_>, chunk: ChunkId) -> Result<Option<Vanished>, sqlx::Error> {
+pub(in crate::store) async fn find(
+    read: impl SqliteExecutor<'_>,
+    chunk: ChunkId,
+) -> Result<Option<Vanished>, sqlx::Error> {
     let row: Option<(Vec<u8>, String, String, Option<String>)> =
         sqlx::query_as("SELECT document, source, path, access FROM vanished WHERE chunk = ?")
             .bind(chunk.0.as_bytes().as_slice())
