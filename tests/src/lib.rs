@@ -6,8 +6,10 @@ mod browser;
 pub mod datasets;
 mod groundwork;
 mod process;
+mod qdrant;
 pub mod skip;
 
 pub use browser::{Browser, View};
 pub use groundwork::{Groundwork, binary};
 pub use process::Process;
+pub use qdrant::Qdrant;

@@ -18,8 +18,17 @@ pub struct Process {
 impl Process {
     /// Starts the program and keeps what it prints.
     pub fn start(command: &mut Command) -> Result<Self> {
+        Self::start_with(command, Stdio::null())
+    }
+
+    /// Starts a program that ends with its standard input: even where this process is killed, it does not stay.
+    pub fn start_tied(command: &mut Command) -> Result<Self> {
+        Self::start_with(command, Stdio::piped())
+    }
+
+    fn start_with(command: &mut Command, input: Stdio) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("failed to start {name}"))?;
         let output = Arc::new(Mutex::new(Vec::new()));
         keep(child.stdout.take(), output.clone());

@@ -21,7 +21,10 @@ pub mod embedded;
 mod error;
 pub(crate) mod language;
 mod maintainer;
+#[cfg(feature = "qdrant")]
+pub mod qdrant;
 mod reader;
+mod similar;
 mod state;
 mod types;
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
+use crate::analyse::{Token, TokenKind};
 use crate::chunk::{Chunk, ChunkedDocument, Parent};
 use crate::document::{Format, Locator, NormalisedDocument};
 use crate::embed::{EmbedError, EmbedKind, Embedder, EmbedderProfile, Probes};
@@ -125,6 +126,19 @@ pub(super) async fn found(reader: &dyn Reader, word: &str) -> Vec<String> {
     let mut paths = paths(reader, &hits).await;
     paths.sort();
     paths
+}
+
+/// Words at white space; one with a digit is an identifier. The contract's scores are worked out with these.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut offset = 0;
+    for word in text.split_whitespace() {
+        let start = offset + text[offset..].find(word).expect("it is a word of the rest");
+        offset = start + word.len();
+        let kind = if word.contains(|c: char| c.is_ascii_digit()) { TokenKind::Identifier } else { TokenKind::Word };
+        tokens.push(Token { term: word.to_lowercase(), span: start..offset, kind });
+    }
+    tokens
 }
 
 /// An embedder of eight dimensions, one for each of eight classes of words: texts of equal words have equal vectors.

@@ -8,7 +8,7 @@ mod reading;
 mod searching;
 mod syncing;
 
-pub use fixture::{WordEmbedder, dated, document, one_parent, tagged};
+pub use fixture::{WordEmbedder, dated, document, one_parent, tagged, tokens};
 
 use std::future::Future;
 use std::sync::Arc;

@@ -155,10 +155,7 @@ impl Shared {
         let action = "prune old revisions";
         let failed = self.database.failed(action);
         let mut open = self.open.lock().await;
-        let retired: Vec<String> = sqlx::query_scalar("SELECT hash FROM revision WHERE state = 'retired'")
-            .fetch_all(self.database.readers())
-            .await
-            .map_err(&failed)?;
+        let retired = revisions::retired(&self.database).await?;
         for hash in retired {
             if open.get(&hash).is_some_and(|revision| Arc::strong_count(revision) > 1) {
                 continue;

@@ -23,8 +23,6 @@ use crate::store::{
 
 /// Chunks from which on a search runs beside the runtime's threads: below, moving it costs more than it takes.
 const BLOCKING_CHUNKS: u64 = 20_000;
-/// Largest edit distance of a similar term.
-const SIMILAR_DISTANCE: usize = 2;
 
 const READ: &str = "read passages";
 
@@ -230,7 +228,7 @@ impl Reader for EmbeddedReader {
     async fn similar_terms(&self, term: &str, limit: usize) -> Result<Vec<String>, StoreError> {
         let snapshot = self.fresh().await?;
         let (keywords, term) = (Arc::clone(&snapshot.keywords), term.to_owned());
-        let similar = blocking(move || keywords.similar_terms(&term, SIMILAR_DISTANCE, limit)).await;
+        let similar = blocking(move || keywords.similar_terms(&term, limit)).await;
         similar.map_err(|error| engine("look for similar terms", error))
     }
 

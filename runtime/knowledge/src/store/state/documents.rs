@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use sqlx::Row as _;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::database::{Write, engine};
 use super::rows::{self, json};
@@ -22,11 +23,34 @@ pub(in crate::store) struct Prepared {
 
 type ChunkRow<'a> = (usize, usize, String, usize, usize, &'a str, String);
 
-/// Computes ids and hashes.
-pub(in crate::store) fn prepare(write: DocumentWrite) -> Result<Prepared, StoreError> {
+impl Prepared {
+    /// The document as it was given.
+    #[cfg(feature = "qdrant")]
+    pub(in crate::store) fn document(&self) -> &DocumentWrite {
+        &self.write
+    }
+
+    /// Hash of everything that is stored of it except its file.
+    #[cfg(feature = "qdrant")]
+    pub(in crate::store) fn written(&self) -> &[u8; 32] {
+        &self.written
+    }
+}
+
+/// A chunk with its id and its bytes of its parent's text.
+pub(in crate::store) struct Placed<'a> {
+    pub(in crate::store) parent: usize,
+    pub(in crate::store) id: ChunkId,
+    pub(in crate::store) range: Range<usize>,
+    pub(in crate::store) context: &'a str,
+    pub(in crate::store) text: &'a str,
+}
+
+/// The chunks of a document in its order.
+pub(in crate::store) fn placed(write: &DocumentWrite) -> Result<Vec<Placed<'_>>, StoreError> {
     let mut occurrences: HashMap<&str, u32> = HashMap::new();
-    let mut chunks: Vec<ChunkRow<'_>> = Vec::new();
-    for (parent_ordinal, parent) in write.chunked.parents.iter().enumerate() {
+    let mut placed = Vec::new();
+    for (ordinal, parent) in write.chunked.parents.iter().enumerate() {
         for chunk in &parent.chunks {
             let inside = parent.span.start <= chunk.span.start && chunk.span.end <= parent.span.end;
             let text = write.document.body.get(chunk.span.clone()).filter(|_| inside);
@@ -34,14 +58,25 @@ pub(in crate::store) fn prepare(write: DocumentWrite) -> Result<Prepared, StoreE
             let occurrence = occurrences.entry(text).or_default();
             let id = ChunkId::new(write.id, text, *occurrence);
             *occurrence += 1;
-            let (first, last) = (chunk.span.start - parent.span.start, chunk.span.end - parent.span.start);
-            let hash = TextHash::of(&indexed_text(&chunk.context, text)).to_string();
-            chunks.push((parent_ordinal, chunks.len(), id.0.simple().to_string(), first, last, &chunk.context, hash));
+            let range = chunk.span.start - parent.span.start..chunk.span.end - parent.span.start;
+            placed.push(Placed { parent: ordinal, id, range, context: &chunk.context, text });
         }
     }
+    Ok(placed)
+}
+
+/// Computes ids and hashes.
+pub(in crate::store) fn prepare(write: DocumentWrite) -> Result<Prepared, StoreError> {
+    let chunks: Vec<_> = placed(&write)?.into_iter().enumerate().map(row).collect();
     let (rows, chunk_count) = (json(&chunks), chunks.len());
     let written = fingerprint(&write, &rows);
     Ok(Prepared { write, chunks: rows, chunk_count, written })
+}
+
+fn row<'a>((ordinal, chunk): (usize, Placed<'a>)) -> ChunkRow<'a> {
+    let hash = TextHash::of(&indexed_text(chunk.context, chunk.text)).to_string();
+    let id = chunk.id.0.simple().to_string();
+    (chunk.parent, ordinal, id, chunk.range.start, chunk.range.end, chunk.context, hash)
 }
 
 /// Hash of everything that is stored of a document except its file: an equal one need not be written again.

@@ -13,6 +13,23 @@ pub(in crate::store) async fn active(database: &Database) -> Result<Option<Strin
         .map_err(database.failed("open the active revision"))
 }
 
+/// Hashes of the revisions that nobody is to read any more.
+pub(in crate::store) async fn retired(database: &Database) -> Result<Vec<String>, StoreError> {
+    sqlx::query_scalar("SELECT hash FROM revision WHERE state = 'retired'")
+        .fetch_all(database.readers())
+        .await
+        .map_err(database.failed("list old revisions"))
+}
+
+/// Hashes of all revisions.
+#[cfg(feature = "qdrant")]
+pub(in crate::store) async fn all(database: &Database) -> Result<Vec<String>, StoreError> {
+    sqlx::query_scalar("SELECT hash FROM revision")
+        .fetch_all(database.readers())
+        .await
+        .map_err(database.failed("list the revisions"))
+}
+
 /// Makes sure that a revision of this contract exists and is not retired; gives its hash.
 pub(in crate::store) async fn ensure(
     database: &Database,

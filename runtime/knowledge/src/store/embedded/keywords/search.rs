@@ -14,6 +14,7 @@ use super::{Fields, TextFields};
 use crate::store::KeywordQuery;
 use crate::store::embedded::catalog::DocumentKeys;
 use crate::store::embedded::top::{Candidate, Top};
+use crate::store::similar::Similar;
 
 /// Low bits of a score that are rounded away. The engine adds the terms of a score in an order that depends on its
 /// segments, so that equal texts may differ in the last bit, and ties would not be ties.
@@ -186,29 +187,15 @@ impl KeywordView {
         words.chain(identifiers).map(|term| self.frequency(&term)).collect()
     }
 
-    /// The indexed terms at most `distance` edits from `term`, nearest first, then most frequent, then by spelling.
+    /// The indexed terms closest to `term`.
     pub(in crate::store::embedded) fn similar_terms(
         &self,
         term: &str,
-        distance: usize,
         limit: usize,
     ) -> Result<Vec<String>, TantivyError> {
-        let length = term.chars().count();
-        let mut found: HashMap<String, (usize, u64)> = HashMap::new();
-        self.for_each_term(|indexed, frequency| {
-            if indexed.chars().count().abs_diff(length) > distance || indexed == term {
-                return;
-            }
-            let edits = strsim::levenshtein(indexed, term);
-            if edits <= distance && edits < length {
-                found.entry(indexed.to_owned()).or_insert((edits, 0)).1 += u64::from(frequency);
-            }
-        })?;
-        let mut found: Vec<_> = found.into_iter().collect();
-        found.sort_by(|(a, (near, often)), (b, (other_near, other_often))| {
-            near.cmp(other_near).then(other_often.cmp(often)).then_with(|| a.cmp(b))
-        });
-        Ok(found.into_iter().take(limit).map(|(term, _)| term).collect())
+        let mut similar = Similar::to(term);
+        self.for_each_term(|indexed, frequency| similar.offer(indexed, frequency.into()))?;
+        Ok(similar.nearest(limit))
     }
 
     /// Calls `visit` with each indexed term and the number of chunks that have it in one segment, dead ones included.

@@ -11,23 +11,10 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use super::{EmbeddedOptions, EmbeddedStore, Tokenise};
-use crate::analyse::{Token, TokenKind};
+use crate::analyse::TokenKind;
 use crate::identity::ChunkId;
-use crate::store::contract::{self, document};
+use crate::store::contract::{self, document, tokens};
 use crate::store::{ChunkLookup, Filter, KeywordQuery, KnowledgeStore, Maintainer, Principal, Reader};
-
-/// Words at white space; one with a digit is an identifier.
-fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut offset = 0;
-    for word in text.split_whitespace() {
-        let start = offset + text[offset..].find(word).unwrap();
-        offset = start + word.len();
-        let kind = if word.contains(|c: char| c.is_ascii_digit()) { TokenKind::Identifier } else { TokenKind::Word };
-        tokens.push(Token { term: word.to_lowercase(), span: start..offset, kind });
-    }
-    tokens
-}
 
 fn options() -> EmbeddedOptions {
     let analyser = |_: &Keyword| Arc::new(tokens) as Tokenise;
