@@ -3,6 +3,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ApiKeySpec;
 use crate::rules::{self, NAME_LENGTH};
 
 /// A knowledge base: which documents it reads, and how they are cut, indexed and kept up to date.
@@ -49,6 +50,82 @@ pub struct KnowledgeBaseSpec {
     /// How a sync treats documents that disappeared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncSpec>,
+    /// Where texts, keywords and vectors are kept. Another store is filled from the sources; the old one is left as it is.
+    /// Default: type Embedded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector_store: Option<VectorStoreSpec>,
+}
+
+/// A store of texts, keywords and vectors.
+#[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[x_kube(
+    validation = rules::needs("Qdrant", "qdrant"),
+    validation = rules::only_with("qdrant", "Qdrant")
+)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VectorStoreSpec {
+    /// Embedded is a file of the process that serves; Qdrant is a server that many processes read.
+    pub r#type: VectorStoreType,
+    /// Only with type Qdrant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qdrant: Option<QdrantSpec>,
+}
+
+/// Kinds of stores.
+#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum VectorStoreType {
+    Embedded,
+    Qdrant,
+}
+
+/// A Qdrant server. Each revision of the knowledge base is a collection of its own.
+#[derive(KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct QdrantSpec {
+    /// Address of its gRPC service, at most 512 characters, for example http://qdrant:6334.
+    #[schemars(length(min = 1, max = 512))]
+    #[x_kube(validation = qdrant_url())]
+    pub url: String,
+    /// The key sent with each call.
+    /// Default: none is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<ApiKeySpec>,
+    /// Shards of a new collection, 1 to 64. Keyword statistics are each shard's own, so more shards rank words less exactly.
+    /// Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 64))]
+    pub shards: Option<i32>,
+    /// Copies of each shard of a new collection, 1 to 16.
+    /// Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 16))]
+    pub replicas: Option<i32>,
+    /// The graph of the vectors of a new collection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hnsw: Option<HnswSpec>,
+}
+
+/// A hierarchical navigable small world graph. Always written out, so that a server's defaults decide nothing.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HnswSpec {
+    /// Edges a node, 4 to 128.
+    /// Default: 16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 4, max = 128))]
+    pub m: Option<i32>,
+    /// Neighbours looked at while it is built, 4 to 2000.
+    /// Default: 128.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 4, max = 2000))]
+    pub ef_construct: Option<i32>,
+}
+
+fn qdrant_url() -> Rule {
+    Rule::new("self.matches('^https?://[^/?#@ ]+/?$')").message(
+        "must begin with http:// or https:// and have a host, a port and nothing else, for example http://qdrant:6334",
+    )
 }
 
 /// A named place that documents are read from.

@@ -28,9 +28,9 @@ pub use agent_pipeline::{
 };
 pub use definition::{API_VERSION, Definition, GROUP, definition, definitions};
 pub use knowledge_base::{
-    ChunkingSpec, ChunkingStrategySpec, EmbeddingSpec, EmbeddingType, HashingSpec, InlineDocumentSpec, InlineSpec,
-    KeywordSpec, KnowledgeBase, KnowledgeBaseSpec, LanguageSpec, MetadataSpec, ModelEndpointEmbeddingSpec,
-    PersistentVolumeClaimSpec, SourceSpec, SourceType, SyncSpec,
+    ChunkingSpec, ChunkingStrategySpec, EmbeddingSpec, EmbeddingType, HashingSpec, HnswSpec, InlineDocumentSpec,
+    InlineSpec, KeywordSpec, KnowledgeBase, KnowledgeBaseSpec, LanguageSpec, MetadataSpec, ModelEndpointEmbeddingSpec,
+    PersistentVolumeClaimSpec, QdrantSpec, SourceSpec, SourceType, SyncSpec, VectorStoreSpec, VectorStoreType,
 };
 pub use kube::core::ObjectMeta;
 pub use model_endpoint::{

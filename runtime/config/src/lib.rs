@@ -18,7 +18,7 @@ pub use contract::{
 };
 pub use pipeline::{ArmWeights, Endpoint, EndpointUse, Fusion, Pipeline, Prices, Retrieval, RetrievalMode};
 pub use policy::{Limits, Policy};
-pub use source::{InlineDocument, KnowledgeBase, MetadataKeys, Source, SourceKind, SyncPolicy};
+pub use source::{InlineDocument, KnowledgeBase, MetadataKeys, Qdrant, Source, SourceKind, Store, SyncPolicy};
 
 use serde::{Deserialize, Serialize};
 

@@ -20,6 +20,38 @@ pub struct KnowledgeBase {
     pub contract: Contract,
     /// How changes are taken over.
     pub sync: SyncPolicy,
+    /// Where texts, keywords and vectors are kept.
+    #[serde(default)]
+    pub store: Store,
+}
+
+/// Where texts, keywords and vectors are kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Store {
+    /// A file in the process's data folder.
+    #[default]
+    Embedded,
+    /// A Qdrant server.
+    Qdrant(Qdrant),
+}
+
+/// A Qdrant server and the layout of new collections in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Qdrant {
+    /// Address of its gRPC service.
+    pub url: String,
+    /// File that holds the key; read when the store is opened. The key itself is never part of a configuration.
+    pub api_key_file: Option<PathBuf>,
+    /// Shards of a new collection.
+    pub shards: u32,
+    /// Copies of each shard of a new collection.
+    pub replicas: u32,
+    /// Edges a node of the graph of a new collection.
+    pub hnsw_m: u32,
+    /// Neighbours looked at while that graph is built.
+    pub hnsw_ef_construct: u32,
 }
 
 /// A named place that documents are read from.

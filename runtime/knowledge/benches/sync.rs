@@ -72,6 +72,7 @@ fn knowledge_base(docs: &Path) -> KnowledgeBase {
         metadata: MetadataKeys::default(),
         contract: Contract { embedding: Embedding::Hashing { dimensions: DIMENSIONS as u32 }, ..Contract::default() },
         sync: SyncPolicy::default(),
+        store: groundwork_config::Store::default(),
     }
 }
 

@@ -188,6 +188,7 @@ fn knowledge_base(docs: &Path, child_tokens: u32) -> KnowledgeBase {
         metadata: MetadataKeys::default(),
         contract: Contract { chunking, embedding, ..Contract::default() },
         sync: SyncPolicy::default(),
+        store: groundwork_config::Store::default(),
     }
 }
 

@@ -131,6 +131,7 @@ fn configuration(contract: Contract) -> RuntimeConfig {
         metadata: MetadataKeys::default(),
         contract,
         sync: SyncPolicy::default(),
+        store: groundwork_config::Store::default(),
     };
     let pipeline =
         Pipeline { name: "evaluation".into(), retrieval: Retrieval::default(), chat: None, temperature_milli: 0 };

@@ -2,8 +2,7 @@
 
 use groundwork_config::KnowledgeBase;
 use groundwork_knowledge::load::{ExtractionPool, Loader, LoaderOptions};
-use groundwork_knowledge::store::embedded::{EmbeddedOptions, EmbeddedStore};
-use groundwork_knowledge::store::{KnowledgeStore, Principal, Reader};
+use groundwork_knowledge::store::{Principal, Reader};
 use groundwork_knowledge::sync::{
     DeleteGuard, EmbedOptions, EmbedReport, EmbedState, SyncError, SyncOptions, Synchroniser,
 };
@@ -14,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::data::DataFolder;
 use super::progress::{BaseProgress, Reporter};
 use super::service::ServiceError;
+use super::stores::OpenStore;
 use super::tools::Tools;
 use super::view;
 use crate::output::Problem;
@@ -22,7 +22,7 @@ use crate::wire::{ErrorCode, KnowledgeBaseStatus, Phase, SyncReport};
 /// One knowledge base of an instance.
 pub(super) struct Base {
     config: Arc<KnowledgeBase>,
-    store: Arc<EmbeddedStore>,
+    store: OpenStore,
     tools: Arc<Tools>,
     writer: Option<Synchroniser>,
     progress: watch::Sender<BaseProgress>,
@@ -32,15 +32,9 @@ pub(super) struct Base {
 impl Base {
     /// Opens it for reading.
     pub(super) async fn open(config: &KnowledgeBase, data: &DataFolder, tools: &Arc<Tools>) -> Result<Self, Problem> {
-        let path = data.store(&config.name);
-        let analysers = Arc::clone(tools);
-        let options = EmbeddedOptions { analyser: Arc::new(move |keyword| analysers.tokenise(keyword)) };
-        let store = EmbeddedStore::open(&path, options).await.map_err(|error| {
-            Problem::new(format!("failed to open the index of {} in {}", config.name, path.display())).because(error)
-        })?;
         Ok(Self {
             config: Arc::new(config.clone()),
-            store: Arc::new(store),
+            store: OpenStore::open(config, data, tools).await?,
             tools: Arc::clone(tools),
             writer: None,
             progress: watch::Sender::default(),
@@ -51,8 +45,7 @@ impl Base {
     /// Takes the right to write as well.
     pub(super) async fn for_writing(mut self, extraction: Option<ExtractionPool>) -> Result<Self, Problem> {
         let loader = Loader::new(LoaderOptions { metadata: self.config.metadata.clone(), extraction });
-        let store: Arc<dyn KnowledgeStore> = Arc::clone(&self.store) as _;
-        let writer = Synchroniser::open(Arc::clone(&self.config), store, loader).await;
+        let writer = Synchroniser::open(Arc::clone(&self.config), self.store.get(), loader).await;
         self.writer = Some(writer.map_err(|error| {
             Problem::new(format!("failed to take the right to write the index of {}", self.config.name)).because(error)
         })?);
@@ -70,7 +63,7 @@ impl Base {
 
     /// The active revision, as this principal may see it.
     pub(super) async fn reader(&self, principal: &Principal) -> Result<Arc<dyn Reader>, ServiceError> {
-        match self.store.reader(principal).await? {
+        match self.store.get().reader(principal).await? {
             Some(reader) => Ok(reader),
             None => Err(ServiceError::new(ErrorCode::NotReady, self.not_ready())),
         }
@@ -182,7 +175,7 @@ impl Base {
     /// How far it is.
     pub(super) async fn status(&self) -> Result<KnowledgeBaseStatus, ServiceError> {
         let state = self.progress.borrow().clone();
-        let reader = self.store.reader(&Principal::local()).await?;
+        let reader = self.store.get().reader(&Principal::local()).await?;
         let counts = match (&reader, &self.writer) {
             (Some(reader), _) => reader.counts().await?,
             (None, Some(writer)) => writer.maintainer().counts().await?,

@@ -16,6 +16,7 @@ mod remote;
 mod service;
 mod setup;
 pub(crate) mod signals;
+mod stores;
 mod terms;
 mod tools;
 mod view;

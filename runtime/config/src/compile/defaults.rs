@@ -42,6 +42,7 @@ pub fn default_objects(name: &str) -> Objects {
         keyword: None,
         embedding: None,
         sync: None,
+        vector_store: None,
     };
     let knowledge_bases = vec![KnowledgeBaseRef { name: name.to_owned() }];
     let pipeline = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None, tool_policy_ref: None };

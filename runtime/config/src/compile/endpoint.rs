@@ -1,7 +1,8 @@
-use groundwork_crds::{ModelEndpoint, ModelUse, SecretKeyRef};
-use std::path::{Component, Path, PathBuf};
+use groundwork_crds::{ModelEndpoint, ModelUse};
+use std::path::Path;
 
 use super::numbers::{decimal, whole, whole_or};
+use super::secret::secret_file;
 use super::{Error, Objects, Place, name, namespace};
 use crate::{Endpoint, EndpointUse, Prices};
 
@@ -84,7 +85,9 @@ fn compile(endpoint: &ModelEndpoint, secrets_dir: &Path) -> Result<Endpoint, Err
         base_url: spec.base_url.trim_end_matches('/').to_owned(),
         model: spec.model.clone(),
         uses: uses(&spec.uses),
-        api_key_file: api_key.map(|key| secret_file(endpoint, key, secrets_dir)).transpose()?,
+        api_key_file: api_key
+            .map(|key| secret_file(|field| at(&format!("apiKey.{field}")), key, secrets_dir))
+            .transpose()?,
         api_key_env: None,
         timeout_ms: seconds * 1000,
         retries: whole_or(at("retries"), spec.retries, DEFAULT_RETRIES)?,
@@ -109,22 +112,6 @@ fn prices(endpoint: &ModelEndpoint) -> Result<Option<Prices>, Error> {
         input_micros_per_million: decimal(place(endpoint, "prices.input"), &prices.input, PRICE_PLACES)?,
         output_micros_per_million: decimal(place(endpoint, "prices.output"), &prices.output, PRICE_PLACES)?,
     }))
-}
-
-/// A Secret's key is a file; a name that would leave the folder of secrets is refused even where no rule ran before.
-fn secret_file(endpoint: &ModelEndpoint, key: &SecretKeyRef, secrets_dir: &Path) -> Result<PathBuf, Error> {
-    let plain = |part: &str| {
-        let mut components = Path::new(part).components();
-        matches!((components.next(), components.next()), (Some(Component::Normal(_)), None))
-    };
-    for (field, value) in [("name", &key.name), ("key", &key.key)] {
-        if !plain(value) {
-            let place = place(endpoint, &format!("apiKey.secretKeyRef.{field}"));
-            let expected = "it must be a plain name without / and ..".to_owned();
-            return Err(Error::Value { place, value: value.clone(), expected });
-        }
-    }
-    Ok(secrets_dir.join(&key.name).join(&key.key))
 }
 
 fn place(endpoint: &ModelEndpoint, field: &str) -> Box<Place> {

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use uuid::Uuid;
 
 use super::numbers::{whole, whole_or};
-use super::{Error, Objects, Options, Place, Volume, endpoint, name, namespace};
+use super::{Error, Objects, Options, Place, Volume, endpoint, name, namespace, store};
 use crate::{
     Chunking, ChunkingStrategy, Contract, Embedding, InlineDocument, Keyword, KnowledgeBase, Language, MetadataKeys,
     Source, SourceKind, SyncPolicy,
@@ -39,6 +39,9 @@ pub(super) fn compile(
             ..Contract::default()
         },
         sync: sync(manifest)?,
+        store: store::compile(manifest.spec.vector_store.as_ref(), &options.secrets_dir, |field| {
+            place(manifest, &format!("vectorStore.{field}"))
+        })?,
     })
 }
 

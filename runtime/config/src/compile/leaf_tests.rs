@@ -11,6 +11,7 @@ use crate::RuntimeConfig;
 
 /// Index of each object in [`base`].
 const BASE: &str = "/0";
+const STORED: &str = "/1";
 const PIPELINE: &str = "/3";
 const CHAT: &str = "/4";
 const POLICY: &str = "/7";
@@ -73,6 +74,14 @@ fn rows() -> Vec<Row> {
         row(PIPELINE, "retrieval/fusion/rrf/k", json!(31)),
         row(PIPELINE, "retrieval/weights/keyword", json!(71)),
         row(PIPELINE, "retrieval/weights/vector", json!(31)),
+        (STORED, "vectorStore/type", json!("Embedded"), vec![("vectorStore/qdrant", Value::Null)]),
+        row(STORED, "vectorStore/qdrant/url", json!("http://localhost:6335")),
+        row(STORED, "vectorStore/qdrant/credentials/secretKeyRef/name", json!("r")),
+        row(STORED, "vectorStore/qdrant/credentials/secretKeyRef/key", json!("l")),
+        row(STORED, "vectorStore/qdrant/shards", json!(3)),
+        row(STORED, "vectorStore/qdrant/replicas", json!(2)),
+        row(STORED, "vectorStore/qdrant/hnsw/m", json!(25)),
+        row(STORED, "vectorStore/qdrant/hnsw/efConstruct", json!(201)),
         row(PIPELINE, "toolPolicyRef/name", json!("wide")),
         row(POLICY, "limits/wallClockSeconds", json!(61)),
         row(POLICY, "limits/tokens", json!(20001)),

@@ -8,6 +8,8 @@ mod knowledge_base;
 mod numbers;
 mod pipeline;
 mod policy;
+mod secret;
+mod store;
 
 pub use defaults::{default_for_folder, default_objects, name_for_folder};
 pub use endpoint::check_endpoint;

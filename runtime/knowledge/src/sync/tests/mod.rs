@@ -78,6 +78,7 @@ fn knowledge_base(sources: Vec<Source>) -> KnowledgeBase {
         metadata: MetadataKeys::default(),
         contract: Contract::default(),
         sync: SyncPolicy::default(),
+        store: groundwork_config::Store::default(),
     }
 }
 

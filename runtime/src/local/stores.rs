@@ -1,0 +1,89 @@
+//! Which store a knowledge base is kept in.
+
+use groundwork_config::{KnowledgeBase, Qdrant, Store};
+use groundwork_knowledge::store::KnowledgeStore;
+use groundwork_knowledge::store::embedded::{EmbeddedOptions, EmbeddedStore};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::data::DataFolder;
+use super::tools::Tools;
+use crate::output::Problem;
+
+/// An open store.
+pub(super) enum OpenStore {
+    Embedded(Arc<EmbeddedStore>),
+    #[cfg(feature = "qdrant")]
+    Qdrant(Arc<groundwork_knowledge::store::qdrant::QdrantStore>),
+}
+
+impl OpenStore {
+    /// Opens the store that the configuration names; what this process alone needs of it lies in the data folder.
+    pub(super) async fn open(config: &KnowledgeBase, data: &DataFolder, tools: &Arc<Tools>) -> Result<Self, Problem> {
+        match &config.store {
+            Store::Embedded => open_embedded(&config.name, &data.store(&config.name), tools).await,
+            Store::Qdrant(server) => open_qdrant(config, server, data).await,
+        }
+    }
+
+    pub(super) fn get(&self) -> Arc<dyn KnowledgeStore> {
+        match self {
+            Self::Embedded(store) => Arc::clone(store) as _,
+            #[cfg(feature = "qdrant")]
+            Self::Qdrant(store) => Arc::clone(store) as _,
+        }
+    }
+
+    /// Closes its files. Calls that come later fail.
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Embedded(store) => store.close().await,
+            #[cfg(feature = "qdrant")]
+            Self::Qdrant(store) => store.close().await,
+        }
+    }
+}
+
+async fn open_embedded(name: &str, path: &Path, tools: &Arc<Tools>) -> Result<OpenStore, Problem> {
+    let analysers = Arc::clone(tools);
+    let options = EmbeddedOptions { analyser: Arc::new(move |keyword| analysers.tokenise(keyword)) };
+    let store = EmbeddedStore::open(path, options).await.map_err(|error| {
+        Problem::new(format!("failed to open the index of {name} in {}", path.display())).because(error)
+    })?;
+    Ok(OpenStore::Embedded(Arc::new(store)))
+}
+
+#[cfg(not(feature = "qdrant"))]
+async fn open_qdrant(config: &KnowledgeBase, _: &Qdrant, _: &DataFolder) -> Result<OpenStore, Problem> {
+    Err(Problem::new(format!(
+        "{} is kept in Qdrant (spec.vectorStore), and this build has no client of it: build with --features qdrant, or \
+         remove vectorStore to keep it in a file",
+        config.name
+    )))
+}
+
+#[cfg(feature = "qdrant")]
+async fn open_qdrant(config: &KnowledgeBase, server: &Qdrant, data: &DataFolder) -> Result<OpenStore, Problem> {
+    use groundwork_knowledge::store::qdrant::{Graph, QdrantOptions, QdrantStore};
+    let failed = || format!("failed to open the store of {} at {}", config.name, server.url);
+    let api_key = match &server.api_key_file {
+        Some(file) => {
+            let read = tokio::fs::read_to_string(file).await;
+            let key = read.map_err(|error| {
+                Problem::new(format!("{}: its key is not in {}", failed(), file.display())).because(error)
+            })?;
+            Some(key.trim().to_owned())
+        }
+        None => None,
+    };
+    let options = QdrantOptions {
+        api_key,
+        graph: Graph { m: server.hnsw_m, ef_construct: server.hnsw_ef_construct },
+        shards: server.shards,
+        replicas: server.replicas,
+        ..QdrantOptions::new(&server.url, config.data_id)
+    };
+    let state = data.store(&config.name);
+    let store = QdrantStore::open(options, &state).await.map_err(|error| Problem::new(failed()).because(error))?;
+    Ok(OpenStore::Qdrant(Arc::new(store)))
+}
