@@ -45,14 +45,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("http://{}", listener.local_addr()?);
     let points = PointsServer::from_arc(Arc::clone(&store)).max_decoding_message_size(LARGEST_MESSAGE);
-    Server::builder()
+    let server = Server::builder()
         .add_service(QdrantServer::new(Health))
         .add_service(CollectionsServer::from_arc(Arc::clone(&store)))
         .add_service(points)
-        .serve_with_incoming_shutdown(TcpIncoming::from(listener), ended())
-        .await?;
+        .serve_with_incoming(TcpIncoming::from(listener));
+    tokio::select! {
+        served = server => served?,
+        () = ended() => {}
+    }
     store.flush();
-    Ok(())
+    // A read of the standard input cannot be taken back, and the runtime would wait for it.
+    std::process::exit(0)
 }
 
 /// Until nobody holds the other end of the standard input any more, or somebody asks.

@@ -21,6 +21,8 @@ pub mod embedded;
 mod error;
 pub(crate) mod language;
 mod maintainer;
+#[cfg(test)]
+mod oracle;
 #[cfg(feature = "qdrant")]
 pub mod qdrant;
 mod reader;
