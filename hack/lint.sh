@@ -8,7 +8,7 @@ start=$SECONDS
 
 cargo fmt --all --check
 RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings \
-  cargo build --locked --workspace --all-targets --features groundwork/failpoints
+  cargo build --locked --workspace --all-targets --features groundwork/failpoints,groundwork/qdrant
 
 if command -v cargo-deny >/dev/null 2>&1; then
   cargo deny --all-features --offline --log-level warn check licenses bans sources

@@ -54,7 +54,7 @@ fn nothing_heavy_or_foreign_reaches_a_crate_that_must_not_have_it() {
     let stores = ["qdrant-client", "tantivy", "sqlx", "neo4rs"];
     let clients = ["kube-client", "kube-runtime", "tokio", "reqwest", "hyper"];
     let rows: [(&str, &[&str], &[&str]); 6] = [
-        ("groundwork", &[], &["kube-client", "kube-runtime"]),
+        ("groundwork", &[], &["kube-client", "kube-runtime", "qdrant-client", "tonic", "prost"]),
         ("groundwork-knowledge", &[], &cluster),
         ("groundwork-agent", &[], &cluster),
         ("groundwork-operator", &[], &stores),
@@ -74,4 +74,5 @@ fn the_look_below_a_crate_sees_what_is_there() {
     for expected in ["groundwork-agent", "groundwork-knowledge", "groundwork-crds", "axum", "tantivy", "kube-core"] {
         assert!(runtime.contains(expected), "{expected}");
     }
+    assert!(needed_by("groundwork", &["qdrant"]).contains("qdrant-client"), "the feature brings the client");
 }
