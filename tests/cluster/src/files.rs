@@ -39,9 +39,14 @@ pub(crate) fn audit_log(folder: &Path) -> PathBuf {
     folder.join("audit.log")
 }
 
+/// Who vouches for the API server.
+pub(crate) fn authority(folder: &Path) -> PathBuf {
+    folder.join(CERTIFICATES)
+}
+
 /// Every JSON text is YAML.
 pub(crate) fn kubeconfig(folder: &Path, url: &str, token: &str) -> String {
-    let authority = folder.join(CERTIFICATES);
+    let authority = authority(folder);
     let text = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "test",
         "clusters": [{"name": "test", "cluster": {"server": url, "certificate-authority": authority}}],

@@ -21,6 +21,7 @@
 mod access;
 mod audit;
 mod control_plane;
+pub mod faults;
 mod files;
 pub mod keeper;
 mod operator;

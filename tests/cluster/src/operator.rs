@@ -1,18 +1,19 @@
 //! The operator as its chart installs it, but as a plain process: with the chart's account, rights and arguments, and nothing
 //! else.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::process::Command;
 
+use crate::faults::Proxy;
 use crate::programs::Program;
 use crate::{ControlPlane, User, files, keeper};
 
@@ -38,6 +39,8 @@ pub struct Operator<'a> {
     plane: &'a ControlPlane,
     name: String,
     pid: Pid,
+    /// Whether it is known to have ended: its process id may then be another's.
+    ended: AtomicBool,
     url: String,
     client: reqwest::Client,
     credential: String,
@@ -94,13 +97,33 @@ impl ControlPlane {
 
     /// Starts a replica and waits until it serves.
     pub async fn run_operator(&self, installation: &Installation, replica: &str) -> Result<Operator<'_>> {
+        let operator = self.start_operator(installation, replica, self.url()).await?;
+        self.serves(operator).await
+    }
+
+    /// As [`Self::run_operator`], but all that it asks of the API server goes through a proxy, whose faults are about this
+    /// replica from now on.
+    pub async fn run_operator_through(
+        &self,
+        installation: &Installation,
+        replica: &str,
+        proxy: &Proxy,
+    ) -> Result<Operator<'_>> {
+        let operator = self.start_operator(installation, replica, proxy.url()).await?;
+        proxy.aim_at(operator.pid);
+        self.serves(operator).await
+    }
+}
+
+impl ControlPlane {
+    async fn start_operator(&self, installation: &Installation, replica: &str, server: &str) -> Result<Operator<'_>> {
         let name = format!("operator-{}-{replica}", installation.namespace);
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let listen = format!("--listen=127.0.0.1:{port}");
-        let replaced =
-            |argument: &String| if argument.starts_with("--listen=") { listen.clone() } else { argument.clone() };
+        // Its log says which port it took.
+        let replaced = |argument: &String| {
+            if argument.starts_with("--listen=") { "--listen=127.0.0.1:0".to_owned() } else { argument.clone() }
+        };
         let binary = groundwork_tests::binary()?.with_file_name("groundwork-operator");
-        let (kubeconfig, credential) = self.credential(installation, &name).await?;
+        let (kubeconfig, credential) = self.credential(installation, &name, server).await?;
         let pid = self.keeper().run(keeper::Command {
             name: &name,
             path: &binary,
@@ -114,15 +137,19 @@ impl ControlPlane {
         let pid = Pid::from_raw(pid.try_into()?).context("process ids are positive")?;
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().timeout(STOP).build()?;
-        let operator = Operator { plane: self, name, pid, url: format!("http://127.0.0.1:{port}"), client, credential };
+        let ended = AtomicBool::new(false);
+        Ok(Operator { plane: self, name, pid, ended, url: String::new(), client, credential })
+    }
+
+    async fn serves<'a>(&'a self, mut operator: Operator<'a>) -> Result<Operator<'a>> {
+        operator.wait_until("it listens", async || Ok(operator.address().is_some())).await?;
+        operator.url = format!("http://{}", operator.address().context("it listens")?);
         operator.wait_until("it serves", async || Ok(operator.get("/healthz").await?.0 == 200)).await?;
         Ok(operator)
     }
-}
 
-impl ControlPlane {
     /// A token of the account for one replica, as a kubeconfig, and its id as the audit log has it.
-    async fn credential(&self, installation: &Installation, name: &str) -> Result<(PathBuf, String)> {
+    async fn credential(&self, installation: &Installation, name: &str, server: &str) -> Result<(PathBuf, String)> {
         let Installation { account, namespace, .. } = installation;
         let create = ["create", "token", account, "--namespace", namespace, "--duration=24h"];
         let token = self.kubectl(User::Admin, &create).await?;
@@ -130,7 +157,7 @@ impl ControlPlane {
         let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims)?)?;
         let id = claims["jti"].as_str().context("a token has an id")?;
         let kubeconfig = self.folder().join(name).with_extension("kubeconfig");
-        std::fs::write(&kubeconfig, files::kubeconfig(self.folder(), self.url(), token.trim()))?;
+        std::fs::write(&kubeconfig, files::kubeconfig(self.folder(), server, token.trim()))?;
         Ok((kubeconfig, format!("JTI={id}")))
     }
 }
@@ -139,6 +166,11 @@ impl Installation {
     /// The account's name as the audit log has it.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.account)
+    }
+
+    /// The objects that were applied.
+    pub fn objects(&self) -> &[Value] {
+        &self.objects
     }
 
     /// What the chart's roles allow, as `VERB GROUP/RESOURCE`.
@@ -187,6 +219,18 @@ impl Operator<'_> {
         self.plane.keeper().tail(&self.name)
     }
 
+    /// Everything that it printed.
+    pub fn printed(&self) -> String {
+        self.plane.keeper().printed(&self.name)
+    }
+
+    /// Where the newest process of this name says that it listens.
+    fn address(&self) -> Option<String> {
+        let lines = self.printed();
+        let mut lines = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.rfind(|line| line["fields"]["address"].is_string())?["fields"]["address"].as_str().map(str::to_owned)
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         Ok(kill_process(self.pid, signal)?)
@@ -198,15 +242,18 @@ impl Operator<'_> {
         self.ended().await
     }
 
-    /// Waits until it has ended by itself. How it ended.
+    /// Waits until it has ended by itself, which must not take long. How it ended.
     pub async fn ended(&self) -> Result<String> {
-        let deadline = Instant::now() + STOP;
+        let ended = tokio::time::timeout(STOP, self.ended_whenever()).await;
+        ended.with_context(|| format!("the operator did not end:\n{}", self.log()))
+    }
+
+    /// Waits until it has ended by itself, however long that takes. How it ended.
+    pub async fn ended_whenever(&self) -> String {
         loop {
             if let Err(how) = self.plane.keeper().check(&self.name) {
-                return Ok(format!("{how:#}"));
-            }
-            if Instant::now() > deadline {
-                bail!("the operator did not end:\n{}", self.log());
+                self.ended.store(true, Ordering::Relaxed);
+                return format!("{how:#}");
             }
             tokio::time::sleep(POLL).await;
         }
@@ -216,7 +263,9 @@ impl Operator<'_> {
 impl Drop for Operator<'_> {
     fn drop(&mut self) {
         // A stopped process would not hear the keeper's SIGTERM.
-        let _ = kill_process(self.pid, Signal::KILL);
+        if !self.ended.load(Ordering::Relaxed) {
+            let _ = kill_process(self.pid, Signal::KILL);
+        }
         let _ = self.plane.keeper().stop(&self.name);
     }
 }

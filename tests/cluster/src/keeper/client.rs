@@ -108,8 +108,12 @@ impl Keeper {
 
     /// The last lines that a program printed.
     pub fn tail(&self, name: &str) -> String {
-        let text = std::fs::read(self.log(name)).unwrap_or_default();
-        last_lines(&String::from_utf8_lossy(&text), TAIL)
+        last_lines(&self.printed(name), TAIL)
+    }
+
+    /// Everything that programs of this name printed.
+    pub fn printed(&self, name: &str) -> String {
+        String::from_utf8_lossy(&std::fs::read(self.log(name)).unwrap_or_default()).into_owned()
     }
 
     fn log(&self, name: &str) -> PathBuf {

@@ -1,0 +1,79 @@
+use anyhow::{Context, Result, ensure};
+use futures::{StreamExt, TryStreamExt, stream};
+use groundwork_cluster_tests::ControlPlane;
+use groundwork_cluster_tests::faults::{Fault, Pattern, Rule, Times, oracle};
+
+use crate::model_endpoint::ModelEndpoints;
+use crate::scenario::{Outcome, Scenario, run};
+use crate::stage::Stage;
+use crate::whole_run;
+
+/// Runs at a time; each has a namespace and an operator of its own and mostly waits for a lease.
+const AT_A_TIME: usize = 6;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_after_any_write_changes_nothing() -> Result<()> {
+    let Some(plane) = ControlPlane::shared("a_kill_after_any_write_changes_nothing").await? else { return Ok(()) };
+    let (runs, restarts) = each_write(plane, &ModelEndpoints, Fault::Kill).await?;
+    ensure!(restarts == runs, "{restarts} restarts in {runs} runs");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_answer_to_any_write_changes_nothing() -> Result<()> {
+    let Some(plane) = whole_run("a_lost_answer_to_any_write_changes_nothing").await? else { return Ok(()) };
+    let (_, restarts) = each_write(plane, &ModelEndpoints, Fault::LoseAnswer).await?;
+    ensure!(restarts == 0, "{restarts} restarts");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_refusal_of_every_write_changes_nothing() -> Result<()> {
+    let Some(plane) = whole_run("a_first_refusal_of_every_write_changes_nothing").await? else { return Ok(()) };
+    let clean = recorded(plane, &ModelEndpoints).await?.0;
+    let statuses = [(409, None), (429, Some(1)), (500, None), (503, Some(1)), (504, None)];
+    let refusals = statuses.map(|(status, retry_after)| Fault::Refuse { status, retry_after });
+    let faults = refusals.into_iter().chain([Fault::CutBefore]);
+    let rules = faults.map(|fault| Rule { on: Pattern::writes(), times: Times::EveryOther, fault });
+    let restarts: usize = compared(plane, &ModelEndpoints, &clean, rules.collect()).await?;
+    ensure!(restarts == 0, "{restarts} restarts");
+    Ok(())
+}
+
+/// Plays a scenario without faults. What it came to and how many writes the operator needed, without those of the lease.
+async fn recorded(plane: &ControlPlane, scenario: &impl Scenario) -> Result<(Outcome, usize)> {
+    let stage = Stage::new(plane, "clean").await?;
+    let (outcome, restarts) = run(&stage, scenario).await?;
+    ensure!(restarts == 0, "the operator ended by itself");
+    let log = stage.log();
+    let writes = oracle::writes(&log);
+    ensure!(writes.iter().all(|entry| entry.is_applied()), "{:#?}", oracle::calls(&log));
+    println!("faults: {} writes: {:#?}", writes.len(), outcome.side_effects);
+    Ok((outcome, writes.len()))
+}
+
+/// Plays a scenario once without faults and then with a fault at each of its writes. How many such runs there were, and how
+/// often the operator was started again in all of them.
+async fn each_write(plane: &ControlPlane, scenario: &impl Scenario, fault: Fault) -> Result<(usize, usize)> {
+    let (clean, writes) = recorded(plane, scenario).await?;
+    let rule = |number| Rule { on: Pattern::writes(), times: Times::Only(number), fault };
+    Ok((writes, compared(plane, scenario, &clean, (1..=writes).map(rule).collect()).await?))
+}
+
+/// Plays a scenario with each of the rules and compares what it comes to. How often the operator was started again.
+async fn compared(plane: &ControlPlane, scenario: &impl Scenario, clean: &Outcome, rules: Vec<Rule>) -> Result<usize> {
+    let count = rules.len();
+    let one = async |rule: Rule| {
+        let stage = Stage::new(plane, "fault").await?;
+        stage.proxy.set(vec![rule.clone()]);
+        let outcome = run(&stage, scenario).await;
+        let (outcome, restarts) = outcome.with_context(|| format!("with {rule:?}"))?;
+        let told = || format!("with {rule:?}, after {:#?}", oracle::calls(&stage.log()));
+        ensure!(stage.log().iter().any(|entry| entry.fault == Some(rule.fault)), "no fault: {}", told());
+        outcome.equals(clean).with_context(told)?;
+        Ok::<_, anyhow::Error>(restarts)
+    };
+    let restarts: Vec<usize> = stream::iter(rules).map(one).buffer_unordered(AT_A_TIME).try_collect().await?;
+    println!("faults: {count} runs with faults came to the same");
+    Ok(restarts.into_iter().sum())
+}
