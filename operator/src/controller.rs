@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backoff::Backoffs;
+use crate::client;
 use crate::context::Context;
 use crate::metrics::Outcome;
 use crate::watch::{Guarded, Requests, Watched};
@@ -35,9 +36,7 @@ impl Error {
     /// How long the API server asks to be left alone.
     fn retry_after(&self) -> Option<Duration> {
         let Self::Api { source, .. } = self;
-        let kube_client::Error::Api(status) = &**source else { return None };
-        let seconds = status.details.as_ref().map(|details| details.retry_after_seconds).filter(|seconds| *seconds > 0);
-        seconds.map(|seconds| Duration::from_secs(seconds.into()))
+        client::retry_after(source)
     }
 }
 

@@ -15,7 +15,9 @@ use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::client;
 use crate::metrics::Metrics;
 
 /// A kind that the operator works with.
@@ -96,8 +98,19 @@ pub(crate) async fn watch<K: Watched>(
             Err(error) => {
                 metrics.watch_failed(&K::kind(&()));
                 tracing::warn!(kind = %K::kind(&()), %error, "a watch broke; it is begun anew");
+                // The stream's own waiting goes on meanwhile.
+                tokio::time::sleep(retry_after(&error).unwrap_or_default()).await;
             }
         }
+    }
+}
+
+/// How long the API server asks to be left alone.
+fn retry_after(error: &watcher::Error) -> Option<Duration> {
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => client::retry_after(error),
+        _ => None,
     }
 }
 

@@ -98,13 +98,24 @@ impl Elector {
     pub(crate) async fn release(&mut self) {
         let held = self.until.borrow().is_some();
         self.lose();
-        let Some(seen) = self.seen.take().filter(|_| held) else { return };
-        let mut lease = seen.lease;
-        let spec = lease.spec.get_or_insert_default();
-        (spec.holder_identity, spec.lease_duration_seconds) = (Some(String::new()), Some(1));
-        if let Err(error) = self.replace(&lease).await {
+        if held && let Err(error) = self.give_back().await {
             tracing::warn!(lease = self.settings.name, %error, "failed to give the lease back; it ends by itself");
         }
+    }
+
+    async fn give_back(&mut self) -> kube_client::Result<()> {
+        let known = match self.seen.take() {
+            Some(seen) => Some(seen.lease),
+            // A renewal failed or was under way: nobody knows what became of it.
+            None => self.api.get_opt(&self.settings.name).await?,
+        };
+        let Some(mut lease) = known else { return Ok(()) };
+        let spec = lease.spec.get_or_insert_default();
+        if spec.holder_identity.as_ref() == Some(&self.settings.identity) {
+            (spec.holder_identity, spec.lease_duration_seconds) = (Some(String::new()), Some(1));
+            self.replace(&lease).await?;
+        }
+        Ok(())
     }
 
     fn lose(&self) {

@@ -10,7 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -73,6 +74,8 @@ struct State {
     rules: Rules,
     log: Vec<Entry>,
     victim: Option<Pid>,
+    /// Watches that are open, and whether they are frozen.
+    open: Vec<(Call, Weak<AtomicBool>)>,
 }
 
 impl Proxy {
@@ -102,9 +105,20 @@ impl Proxy {
         &self.url
     }
 
-    /// Replaces all rules; the new ones have counted nothing. Watches that are open hear of them, too.
+    /// Replaces all rules; the new ones have counted nothing. Watches that are open hear of them, too:
+    /// whatever the API server sends after this call is under the new rules.
     pub fn set(&self, rules: Vec<Rule>) {
-        self.shared.state().rules = Rules::new(rules);
+        let mut state = self.shared.state();
+        state.rules = Rules::new(rules);
+        let State { rules, open, .. } = &mut *state;
+        open.retain(|(call, frozen)| {
+            let Some(frozen) = frozen.upgrade() else { return false };
+            if matches!(rules.fault_of_open(call), Some(Fault::FreezeWatch | Fault::Silent)) {
+                frozen.store(true, Ordering::Relaxed);
+            }
+            true
+        });
+        drop(state);
         self.shared.changes.send_replace(());
     }
 
@@ -176,9 +190,10 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     }
     let request = shared.request(head, body);
     if call.verb == Verb::Watch {
+        let frozen = shared.opened(&call, fault);
         let response = request.send().await?;
         unheard(Some(response.status().as_u16()));
-        return watching::pass_on(shared, call, response);
+        return watching::pass_on(shared, call, frozen, response);
     }
     // What was sent is noted also where the operator hangs up meanwhile.
     tokio::spawn(async move { shared.carry_out(call, fault, request).await }).await?
@@ -191,6 +206,13 @@ impl Shared {
 
     pub(super) fn fault_of_open(&self, call: &Call) -> Option<Fault> {
         self.state().rules.fault_of_open(call)
+    }
+
+    /// Keeps an eye on a watch. Whether it is frozen: for ever, since a connection whose other end is gone does not come back.
+    pub(super) fn opened(&self, call: &Call, fault: Option<Fault>) -> Arc<AtomicBool> {
+        let frozen = Arc::new(AtomicBool::new(fault == Some(Fault::FreezeWatch)));
+        self.state().open.push((call.clone(), Arc::downgrade(&frozen)));
+        frozen
     }
 
     fn note(&self, entry: Entry) {

@@ -8,6 +8,7 @@ use reqwest::Body;
 use serde_json::json;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -18,6 +19,7 @@ use super::{Call, Fault};
 struct Open<S> {
     shared: Arc<Shared>,
     call: Call,
+    frozen: Arc<AtomicBool>,
     changes: watch::Receiver<()>,
     begun: Instant,
     events: S,
@@ -25,12 +27,17 @@ struct Open<S> {
 }
 
 /// The API server's answer, with what the rules say while it is open.
-pub(super) fn pass_on(shared: Arc<Shared>, call: Call, response: reqwest::Response) -> Result<Response<Body>> {
+pub(super) fn pass_on(
+    shared: Arc<Shared>,
+    call: Call,
+    frozen: Arc<AtomicBool>,
+    response: reqwest::Response,
+) -> Result<Response<Body>> {
     let mut answer = Response::builder().status(response.status()).body(Body::default())?;
     *answer.headers_mut() = passed_on(response.headers());
     let changes = shared.changes.subscribe();
     let events = response.bytes_stream();
-    let open = Open { shared, call, changes, begun: Instant::now(), events: Box::pin(events), cut: false };
+    let open = Open { shared, call, frozen, changes, begun: Instant::now(), events: Box::pin(events), cut: false };
     *answer.body_mut() = Body::wrap_stream(stream::unfold(open, async |mut open| {
         let next = open.next().await?;
         Some((next, open))
@@ -57,9 +64,10 @@ where
             return None;
         }
         loop {
+            if self.frozen.load(Ordering::Relaxed) {
+                return std::future::pending().await;
+            }
             let end = match self.shared.fault_of_open(&self.call) {
-                // For ever: a connection whose other end is gone does not come back with the rules.
-                Some(Fault::FreezeWatch | Fault::Silent) => return std::future::pending().await,
                 Some(Fault::CutWatch(after)) => Some(self.begun + after),
                 _ => None,
             };

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::stage::{Stage, secret};
 
 const ENDPOINTS: &str = "modelendpoints";
-const READY: [&str; 3] = ["Ready", "True", "Available"];
+pub(crate) const READY: [&str; 3] = ["Ready", "True", "Available"];
 /// Secret of the endpoint that waits for it.
 const LATE: &str = "late-key";
 /// Secret that is there from the beginning.
