@@ -3,7 +3,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/groundwork/target
 BIN := $(CARGO_TARGET_DIR)/debug
 SHELL := /bin/bash
 
-.PHONY: demo build test lint generate bench gates help
+.PHONY: demo build test test-faults lint generate bench gates help
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,6 +16,9 @@ build: ## Build both binaries
 
 test: ## Run all tests; prints the number skipped
 	@hack/test.sh
+
+test-faults: ## The operator with every fault between it and a real API server; prints how many runs came to the same
+	@hack/test-faults.sh
 
 lint: ## Formatting, clippy with warnings as errors, licences and sources of dependencies
 	@hack/lint.sh

@@ -54,7 +54,7 @@ pub(crate) struct Settings {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) concurrency: u16,
 
-    /// Seconds after which a watch is begun anew, so that a silent one is noticed.
+    /// Seconds after which a watch is begun anew. One that is silent is given up 5 s later.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..=290))]
     pub(crate) watch_seconds: u32,
 

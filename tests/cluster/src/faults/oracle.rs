@@ -47,6 +47,17 @@ pub fn side_effects(log: &[Entry]) -> BTreeMap<String, usize> {
     counts
 }
 
+/// How often each object, or a part of it, was changed, as `RESOURCE/NAME/PART`, without Events and Leases.
+pub fn changes(log: &[Entry]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let changed = |entry: &&&Entry| matches!(entry.call.verb, Verb::Update | Verb::Patch) && entry.is_applied();
+    for entry in writes(log).iter().filter(changed).filter(|entry| !entry.call.is_event()) {
+        let call = &entry.call;
+        *counts.entry(format!("{}/{}/{}", call.resource, call.name, call.subresource)).or_default() += 1;
+    }
+    counts
+}
+
 /// Writes without those of the lease, as the operator sent them.
 pub fn writes(log: &[Entry]) -> Vec<&Entry> {
     log.iter().filter(|entry| entry.call.is_write() && !entry.call.is_lease()).collect()

@@ -241,6 +241,7 @@ impl Shared {
         self.note(Entry { call, fault, status: Some(status.as_u16()), object, at: Instant::now() });
         match fault {
             Some(Fault::LoseAnswer) => bail!("the answer is lost"),
+            Some(Fault::Misreport { status }) => return refusal(status, None),
             Some(Fault::Kill) => {
                 let victim = self.state().victim.take();
                 kill_process(victim.context("there is nobody to kill")?, Signal::KILL)?;

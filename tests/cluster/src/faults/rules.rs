@@ -15,6 +15,11 @@ pub enum Fault {
     },
     /// It is carried out, then the connection is cut.
     LoseAnswer,
+    /// It is carried out, and answered with this status, as gateways do that lost patience.
+    Misreport {
+        /// HTTP status.
+        status: u16,
+    },
     /// The connection is cut before the API server hears of it.
     CutBefore,
     /// It is sent on only after a time.
@@ -40,6 +45,8 @@ pub struct Pattern {
     pub resource: Option<String>,
     /// A resource that is left alone.
     pub except: Option<String>,
+    /// The only name.
+    pub name: Option<String>,
 }
 
 /// Which of the requests that match.
@@ -49,6 +56,8 @@ pub enum Times {
     All,
     /// The n-th alone, from 1.
     Only(usize),
+    /// Of equal calls the first.
+    First,
     /// Of equal calls the first, the third and so on: whatever is tried again passes.
     EveryOther,
 }
@@ -93,11 +102,25 @@ impl Pattern {
         Self { except: Some(resource.to_owned()), ..self }
     }
 
+    /// Of these the ones about an object of this name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: Some(name.to_owned()), ..self }
+    }
+
     /// Whether a request is one of these.
     pub fn matches(&self, call: &Call) -> bool {
         (self.verbs.is_empty() || self.verbs.contains(&call.verb))
             && self.resource.as_ref().is_none_or(|resource| *resource == call.resource)
+            && self.name.as_ref().is_none_or(|name| *name == call.name)
             && self.except.as_ref().is_none_or(|resource| *resource != call.resource)
+    }
+}
+
+impl Rule {
+    /// The same to every request of a pattern.
+    pub fn always(on: Pattern, fault: Fault) -> Self {
+        Self { on, times: Times::All, fault }
     }
 }
 
@@ -138,13 +161,16 @@ impl Counted {
         let due = match self.rule.times {
             Times::All => true,
             Times::Only(number) => self.seen == number,
-            Times::EveryOther => {
-                let tries = self.of_each.entry(call.clone()).or_default();
-                *tries += 1;
-                *tries % 2 == 1
-            }
+            Times::First => self.tries(call) == 1,
+            Times::EveryOther => self.tries(call) % 2 == 1,
         };
         due.then_some(self.rule.fault)
+    }
+
+    fn tries(&mut self, call: &Call) -> usize {
+        let tries = self.of_each.entry(call.clone()).or_default();
+        *tries += 1;
+        *tries
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) trait Scenario: Sync {
 pub(crate) struct Outcome {
     pub(crate) state: BTreeMap<String, Value>,
     pub(crate) side_effects: BTreeMap<String, usize>,
+    pub(crate) changes: BTreeMap<String, usize>,
 }
 
 /// Plays a scenario with the rules that the stage's proxy has, then without any, and checks everything that holds for every
@@ -41,11 +42,13 @@ pub(crate) async fn settle(stage: &Stage<'_>, scenario: &impl Scenario, operator
     let log = stage.log();
     oracle::statuses_are_true(&log, scenario.can_be_ready(stage).await?)?;
     oracle::nothing_leaked(CANARY, &stage.texts(operator).await?)?;
-    Ok(Outcome { state: stage.state().await?, side_effects: oracle::side_effects(&log) })
+    let (side_effects, changes) = (oracle::side_effects(&log), oracle::changes(&log));
+    Ok(Outcome { state: stage.state().await?, side_effects, changes })
 }
 
 impl Outcome {
-    /// An error with the first difference.
+    /// An error with the first difference. What was carried out although the operator did not hear of it is not done again,
+    /// so nothing is changed more often either.
     pub(crate) fn equals(&self, clean: &Self) -> Result<()> {
         for (name, object) in &clean.state {
             let found = self.state.get(name).with_context(|| format!("there is no {name}"))?;
@@ -54,6 +57,10 @@ impl Outcome {
         let more: Vec<_> = self.state.keys().filter(|name| !clean.state.contains_key(*name)).collect();
         ensure!(more.is_empty(), "there are more objects than without faults: {more:?}");
         ensure!(self.side_effects == clean.side_effects, "{:?} instead of {:?}", self.side_effects, clean.side_effects);
+        for (name, count) in &self.changes {
+            let enough = clean.changes.get(name).copied().unwrap_or_default();
+            ensure!(*count <= enough, "{name} was changed {count} times instead of {enough}");
+        }
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ const REACTION: Duration = Duration::from_millis(500);
 async fn a_leader_that_gets_no_answers_gives_way_to_another() -> Result<()> {
     let Some(plane) = whole_run("a_leader_that_gets_no_answers_gives_way_to_another").await? else { return Ok(()) };
     let stage = Stage::new(plane, "silent").await?;
-    takeover(&stage, Rule { on: Pattern::all(), times: Times::All, fault: Fault::Silent }).await
+    takeover(&stage, Rule::always(Pattern::all(), Fault::Silent)).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -27,7 +27,7 @@ async fn a_leader_that_can_not_renew_its_lease_stops_by_its_deadline() -> Result
     let Some(plane) = whole_run(test).await? else { return Ok(()) };
     let stage = Stage::new(plane, "lease").await?;
     let fault = Fault::Refuse { status: 503, retry_after: None };
-    takeover(&stage, Rule { on: Pattern::all().of("leases"), times: Times::All, fault }).await
+    takeover(&stage, Rule::always(Pattern::all().of("leases"), fault)).await
 }
 
 /// Its next renewal is under way, and will not be answered, when it is asked to stop.
@@ -52,6 +52,28 @@ async fn a_leader_that_is_stopped_during_a_renewal_gives_the_lease_back() -> Res
     let given_back = way.since(before).iter().any(is_write);
     ensure!(given_back, "the lease was not given back");
     Ok(())
+}
+
+/// Only the lease gets answers: everything else is given up after its time, and goes on when the API server does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_silent_api_server_is_asked_again_when_it_answers() -> Result<()> {
+    let Some(plane) = whole_run("a_silent_api_server_is_asked_again_when_it_answers").await? else { return Ok(()) };
+    let stage = Stage::new(plane, "mute").await?;
+    let operator = stage.operator().await?;
+    ModelEndpoints.play(&stage).await?;
+    let before = stage.proxy.count();
+    stage.proxy.set(vec![Rule::always(Pattern::all().but("leases"), Fault::Silent)]);
+    stage.apply(&endpoint("open", "meanwhile", None)).await?;
+    let unanswered = || stage.proxy.since(before).iter().filter(|entry| entry.fault == Some(Fault::Silent)).count();
+    let kinds = 3;
+    // All watches and the look for the Secret, and then at least one of them again.
+    operator.wait_until("calls are given up", async || Ok(unanswered() > kinds + 1)).await?;
+    stage.proxy.set(Vec::new());
+    let start = Instant::now();
+    stage.reaches("modelendpoints", "open", READY).await?;
+    println!("faults: converged {:.1} s after the silence", start.elapsed().as_secs_f32());
+    ensure!(start.elapsed() < Duration::from_secs(30), "it took {:?}", start.elapsed());
+    settle(&stage, &ModelEndpoints, &operator).await.map(drop)
 }
 
 /// The leader is cut off from its lease, at least; one with a way of its own takes over.

@@ -23,7 +23,7 @@ async fn a_change_behind_a_frozen_watch_is_noticed_in_time() -> Result<()> {
     let operator = stage.operator().await?;
     ModelEndpoints.play(&stage).await?;
     let before = stage.proxy.count();
-    stage.proxy.set(vec![all(Pattern::watches(), Fault::FreezeWatch)]);
+    stage.proxy.set(vec![Rule::always(Pattern::watches(), Fault::FreezeWatch)]);
     // Those that are open stay frozen; new ones work.
     stage.proxy.set(Vec::new());
     let start = Instant::now();
@@ -58,7 +58,7 @@ async fn a_deletion_that_no_watch_tells_is_noticed_by_the_next_list() -> Result<
     let operator = stage.operator().await?;
     ModelEndpoints.play(&stage).await?;
     // Watches that are open fall silent, the next ones are too old, and only the third ones work.
-    stage.proxy.set(vec![all(Pattern::watches(), Fault::FreezeWatch)]);
+    stage.proxy.set(vec![Rule::always(Pattern::watches(), Fault::FreezeWatch)]);
     let before = stage.proxy.count();
     stage.proxy.set(vec![Rule { on: Pattern::watches(), times: Times::EveryOther, fault: Fault::ExpireWatch }]);
     stage.delete("knowledgebases", "notes").await?;
@@ -89,8 +89,4 @@ async fn same_as_clean(plane: &ControlPlane, times: Times, fault: Fault) -> Resu
 
 fn watches(log: &[Entry]) -> usize {
     log.iter().filter(|entry| entry.call.verb == Verb::Watch).count()
-}
-
-fn all(on: Pattern, fault: Fault) -> Rule {
-    Rule { on, times: Times::All, fault }
 }
