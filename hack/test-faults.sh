@@ -6,13 +6,14 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$HOME/.cache/groundwork/target}" GR
 output="$(mktemp)"
 trap 'rm -f "$output"' EXIT
 start=$SECONDS
+features=groundwork/failpoints,groundwork/qdrant
 
 # Built as for `make test`, so that nothing is compiled twice.
-cargo build --locked --workspace --bins --tests --features groundwork/failpoints
+cargo build --locked --workspace --bins --tests --features "$features"
 "$CARGO_TARGET_DIR/debug/groundwork-control-plane" build
 built=$SECONDS
 status=0
-cargo test --locked --workspace --features groundwork/failpoints --test faults -- --nocapture | tee "$output" || status=$?
+cargo test --locked --workspace --features "$features" --test faults -- --nocapture | tee "$output" || status=$?
 
 runs=$(awk '/^faults: [0-9]+ runs with / { sum += $2 } END { print sum + 0 }' "$output")
 count() { grep -c "^test .*$1\$" "$output" || true; }
