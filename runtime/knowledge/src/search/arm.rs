@@ -27,6 +27,11 @@ pub(super) struct ArmList {
     pub(super) elapsed: Duration,
 }
 
+/// Chunks asked for at first.
+pub(super) fn first_limit(candidates: usize) -> usize {
+    candidates.saturating_mul(2)
+}
+
 /// Asks for more and more chunks until they lie in `candidates` parents or there are no more.
 pub(super) async fn fetch<F: Future<Output = Result<Vec<ChunkHit>, StoreError>>>(
     arm: Arm,
@@ -34,14 +39,25 @@ pub(super) async fn fetch<F: Future<Output = Result<Vec<ChunkHit>, StoreError>>>
     search: impl Fn(usize) -> F,
 ) -> Result<ArmList, StoreError> {
     let start = Instant::now();
-    let mut limit = candidates.saturating_mul(2);
+    let first = search(first_limit(candidates)).await?;
+    fetch_more((arm, start), candidates, first, search).await
+}
+
+/// The same from the first answer on, which was asked for at `start`.
+pub(super) async fn fetch_more<F: Future<Output = Result<Vec<ChunkHit>, StoreError>>>(
+    (arm, start): (Arm, Instant),
+    candidates: usize,
+    first: Vec<ChunkHit>,
+    search: impl Fn(usize) -> F,
+) -> Result<ArmList, StoreError> {
+    let (mut hits, mut limit) = (first, first_limit(candidates));
     loop {
-        let hits = search(limit).await?;
         let (exhausted, parents) = (hits.len() < limit, by_parent(&hits, candidates));
         if exhausted || parents.len() >= candidates {
             return Ok(ArmList { arm, weight: 1.0, parents, elapsed: start.elapsed() });
         }
         limit = limit.saturating_mul(2);
+        hits = search(limit).await?;
     }
 }
 

@@ -1,7 +1,9 @@
 //! The search: arms side by side, fusion, parents of the best.
 
 use groundwork_config::RetrievalMode;
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::arm::{self, ArmList};
 use super::fusion::{Fused, best_first, fuse};
@@ -90,9 +92,13 @@ impl Searcher {
         mut notes: Vec<String>,
     ) -> Result<SearchResult, SearchError> {
         let dense = !matches!(vector, QueryVector::Absent);
-        let (keywords, vectors) =
-            futures::join!(self.keyword_arm(request), self.vector_arm(request, vector, &mut notes));
-        let mut lists: Vec<ArmList> = keywords?.into_iter().chain(vectors?).collect();
+        let mut lists = if dense && request.mode == RetrievalMode::Hybrid && self.reader.asks_both_at_once() {
+            self.both_arms(request, vector, &mut notes).await?
+        } else {
+            let (keywords, vectors) =
+                futures::join!(self.keyword_arm(request), self.vector_arm(request, vector, &mut notes));
+            keywords?.into_iter().chain(vectors?).collect()
+        };
         if dense && let Some(note) = incomplete(self.reader.counts().await?) {
             notes.push(note);
         }
@@ -118,24 +124,54 @@ impl Searcher {
     }
 
     async fn vector_arm(&self, request: &SearchRequest, vector: QueryVector<'_>, notes: &mut Vec<String>) -> Dense {
-        let embedded;
-        let vector = match vector {
-            QueryVector::Absent => return Ok(None),
-            QueryVector::Given(vector) => vector,
-            QueryVector::Embed(embedder) => match embed(embedder, &request.query).await {
-                Ok(vector) => {
-                    embedded = vector;
-                    &embedded
-                }
-                Err(error) if request.mode == RetrievalMode::Hybrid => {
-                    notes.push(format!("Searched by keywords only: {error}."));
-                    return Ok(None);
-                }
-                Err(error) => return Err(error.into()),
-            },
-        };
-        let search = |limit| self.reader.search_vectors(vector, &request.filter, limit);
+        let Some(vector) = self.embedded(request, vector, notes).await? else { return Ok(None) };
+        let search = |limit| self.reader.search_vectors(&vector, &request.filter, limit);
         Ok(Some(arm::fetch(Arm::Vector, request.candidates, search).await?))
+    }
+
+    /// Both arms, first asked for together.
+    async fn both_arms(
+        &self,
+        request: &SearchRequest,
+        vector: QueryVector<'_>,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<ArmList>, SearchError> {
+        let Some(vector) = self.embedded(request, vector, notes).await? else {
+            return Ok(self.keyword_arm(request).await?.into_iter().collect());
+        };
+        let (query, filter, candidates) = (self.analyser.query(&request.query), &request.filter, request.candidates);
+        let start = Instant::now();
+        let (keywords, vectors) =
+            self.reader.search_both(&query, &vector, filter, arm::first_limit(candidates)).await?;
+        let more_keywords = |limit| self.reader.search_keywords(&query, filter, limit);
+        let more_vectors = |limit| self.reader.search_vectors(&vector, filter, limit);
+        let (keywords, vectors) = futures::try_join!(
+            arm::fetch_more((Arm::Keyword, start), candidates, keywords, more_keywords),
+            arm::fetch_more((Arm::Vector, start), candidates, vectors, more_vectors),
+        )?;
+        Ok(vec![keywords, vectors])
+    }
+
+    /// The question's vector; none where the embedder failed and keywords are enough.
+    async fn embedded<'a>(
+        &self,
+        request: &SearchRequest,
+        vector: QueryVector<'a>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Cow<'a, [f32]>>, SearchError> {
+        let embedder = match vector {
+            QueryVector::Absent => return Ok(None),
+            QueryVector::Given(vector) => return Ok(Some(Cow::Borrowed(vector))),
+            QueryVector::Embed(embedder) => embedder,
+        };
+        match embed(embedder, &request.query).await {
+            Ok(vector) => Ok(Some(Cow::Owned(vector))),
+            Err(error) if request.mode == RetrievalMode::Hybrid => {
+                notes.push(format!("Searched by keywords only: {error}."));
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// An arm alone weighs 1; beside another it has the request's weight, or the embedder's measured one.

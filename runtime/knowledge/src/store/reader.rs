@@ -34,6 +34,22 @@ pub trait Reader: Send + Sync {
     /// Exact cosine similarity, best first, ties by chunk id. `query` has length 1.
     async fn search_vectors(&self, query: &[f32], filter: &Filter, limit: usize) -> Result<Vec<ChunkHit>, StoreError>;
 
+    /// Whether [`Self::search_both`] is one request, so that waiting for a question's vector before asking pays.
+    fn asks_both_at_once(&self) -> bool {
+        false
+    }
+
+    /// [`Self::search_keywords`] and [`Self::search_vectors`] with one filter and one limit.
+    async fn search_both(
+        &self,
+        query: &KeywordQuery,
+        vector: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<(Vec<ChunkHit>, Vec<ChunkHit>), StoreError> {
+        futures::try_join!(self.search_keywords(query, filter, limit), self.search_vectors(vector, filter, limit))
+    }
+
     /// Parents with text, in the order asked; those that vanished meanwhile are left out.
     async fn parents(&self, keys: &[ParentKey]) -> Result<Vec<Arc<ParentText>>, StoreError>;
 

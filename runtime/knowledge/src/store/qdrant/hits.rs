@@ -43,14 +43,49 @@ pub(super) async fn keywords(
     visible: &Filter,
     limit: usize,
 ) -> Result<Vec<ChunkHit>, StoreError> {
-    let mut depth = (limit as u64).saturating_mul(2).max(LEAST_DEPTH);
+    let search = Search { collection, vector, visible, depth: first_depth(limit) };
+    let lists = results(collection.query(KEYWORD_ACTION, search.queries()).await?);
+    keywords_from(search, lists, limit).await
+}
+
+/// The best chunks by keywords and by cosine, of which the first lists come in one answer.
+pub(super) async fn both(
+    collection: &Collection,
+    (sparse, dense): (&SparseVector, &[f32]),
+    (visible, accuracy): (&Filter, Accuracy),
+    limit: usize,
+) -> Result<(Vec<ChunkHit>, Vec<ChunkHit>), StoreError> {
+    let search = Search { collection, vector: sparse, visible, depth: first_depth(limit) };
+    let depth = limit as u64 + 1;
+    let mut queries = search.queries();
+    queries.push(dense_query(collection, dense, (visible, accuracy), depth));
+    let [chunks, parents, list] = results(collection.query("search both arms", queries).await?);
+    let by_cosine = async {
+        match dense_hits(list, depth, limit)? {
+            Some(hits) => Ok(hits),
+            None => vectors(collection, dense, (visible, accuracy), limit).await,
+        }
+    };
+    futures::try_join!(keywords_from(search, [chunks, parents], limit), by_cosine)
+}
+
+fn first_depth(limit: usize) -> u64 {
+    (limit as u64).saturating_mul(2).max(LEAST_DEPTH)
+}
+
+/// Goes deeper until the best are known.
+async fn keywords_from(
+    mut search: Search<'_>,
+    mut lists: [Vec<ScoredPoint>; 2],
+    limit: usize,
+) -> Result<Vec<ChunkHit>, StoreError> {
     loop {
-        let search = Search { collection, vector, visible, depth };
-        let (hits, exact) = search.run(limit).await?;
-        if exact || depth >= MOST_DEPTH.max(limit as u64) {
+        let (hits, exact) = search.merge(lists, limit).await?;
+        if exact || search.depth >= MOST_DEPTH.max(limit as u64) {
             return Ok(hits);
         }
-        depth *= 4;
+        search.depth *= 4;
+        lists = results(search.collection.query(KEYWORD_ACTION, search.queries()).await?);
     }
 }
 
@@ -62,10 +97,17 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Asks for the lists of chunks and of parents.
+    fn queries(&self) -> Vec<QueryPoints> {
+        vec![self.query(KEYWORDS, None, self.depth), self.query(PARENT_KEYWORDS, None, self.depth)]
+    }
+
     /// The best as far as lists of this depth tell, and whether no others can be better.
-    async fn run(&self, limit: usize) -> Result<(Vec<ChunkHit>, bool), StoreError> {
-        let queries = vec![self.query(KEYWORDS, None, self.depth), self.query(PARENT_KEYWORDS, None, self.depth)];
-        let [chunk_list, parent_list] = results(self.collection.query(KEYWORD_ACTION, queries).await?);
+    async fn merge(
+        &self,
+        [chunk_list, parent_list]: [Vec<ScoredPoint>; 2],
+        limit: usize,
+    ) -> Result<(Vec<ChunkHit>, bool), StoreError> {
         let (chunks_full, parents_full) =
             (chunk_list.len() as u64 == self.depth, parent_list.len() as u64 == self.depth);
         let lowest = |list: &[ScoredPoint], full| if full { list.last().map_or(0.0, |point| point.score) } else { 0.0 };
@@ -140,32 +182,49 @@ pub(super) async fn vectors(
     (visible, accuracy): (&Filter, Accuracy),
     limit: usize,
 ) -> Result<Vec<ChunkHit>, StoreError> {
+    let mut depth = limit as u64 + 1;
+    loop {
+        let query = dense_query(collection, vector, (visible, accuracy), depth);
+        let [list] = results(collection.query(VECTOR_ACTION, vec![query]).await?);
+        let last = depth >= MOST_DEPTH.max(limit as u64);
+        if let Some(hits) = dense_hits(list, if last { u64::MAX } else { depth }, limit)? {
+            return Ok(hits);
+        }
+        depth *= 2;
+    }
+}
+
+fn dense_query(
+    collection: &Collection,
+    vector: &[f32],
+    (visible, accuracy): (&Filter, Accuracy),
+    depth: u64,
+) -> QueryPoints {
     let params = match accuracy {
         Accuracy::Exact => SearchParamsBuilder::default().exact(true),
         Accuracy::Approximate { beam } => SearchParamsBuilder::default().hnsw_ef(beam.into()),
     };
-    let mut depth = limit as u64 + 1;
-    loop {
-        let query = QueryPointsBuilder::new(collection.name())
-            .query(Query::new_nearest(vector.to_vec()))
-            .using(DENSE)
-            .filter(visible.clone())
-            .limit(depth)
-            .params(params.clone())
-            .with_payload(include(&ChunkPlace::FIELDS))
-            .build();
-        let [list] = results(collection.query(VECTOR_ACTION, vec![query]).await?);
-        // A tie across the end of the list is decided by ids, which the server does not look at.
-        let tied =
-            list.len() as u64 == depth && list.last().map(|last| last.score) == list.get(limit).map(|at| at.score);
-        let cut = tied && limit > 0 && list.get(limit - 1).map(|at| at.score) == list.last().map(|last| last.score);
-        if !cut || depth >= MOST_DEPTH.max(limit as u64) {
-            let mut chunks = HashMap::new();
-            add(&mut chunks, list)?;
-            return Ok(best(chunks, |_| 0.0, limit));
-        }
-        depth *= 2;
+    QueryPointsBuilder::new(collection.name())
+        .query(Query::new_nearest(vector.to_vec()))
+        .using(DENSE)
+        .filter(visible.clone())
+        .limit(depth)
+        .params(params)
+        .with_payload(include(&ChunkPlace::FIELDS))
+        .build()
+}
+
+/// The best of a list; none where it ends in a tie with the last of them, which ids decide: the server does not look at
+/// those.
+fn dense_hits(list: Vec<ScoredPoint>, depth: u64, limit: usize) -> Result<Option<Vec<ChunkHit>>, StoreError> {
+    let score = |at: Option<usize>| at.and_then(|at| list.get(at)).map(|point| point.score);
+    let tied = score(limit.checked_sub(1)) == score(list.len().checked_sub(1));
+    if list.len() as u64 >= depth && tied {
+        return Ok(None);
     }
+    let mut chunks = HashMap::new();
+    add(&mut chunks, list)?;
+    Ok(Some(best(chunks, |_| 0.0, limit)))
 }
 
 fn results<const N: usize>(answers: Vec<BatchResult>) -> [Vec<ScoredPoint>; N] {

@@ -65,6 +65,9 @@ pub struct Graph {
     pub ef_construct: u32,
 }
 
+/// The length of a contract's vectors.
+pub type Dimensions = Arc<dyn Fn(&Embedding) -> Option<u32> + Send + Sync>;
+
 /// How a store reaches its server and lays out its collections.
 #[derive(Clone)]
 pub struct QdrantOptions {
@@ -87,7 +90,7 @@ pub struct QdrantOptions {
     /// Makes the analyser of a contract. Its tokens are part of the contract (`analyser_version`).
     pub analyser: Arc<dyn Fn(&Keyword) -> Tokenise + Send + Sync>,
     /// Length of a contract's vectors; `None` where it has none.
-    pub dimensions: Arc<dyn Fn(&Embedding) -> Option<u32> + Send + Sync>,
+    pub dimensions: Dimensions,
 }
 
 impl QdrantOptions {

@@ -38,6 +38,11 @@ impl QdrantReader {
         Self { shared, descriptor, collection, principal }
     }
 
+    /// Length of the revision's vectors.
+    fn dimensions(&self) -> Option<usize> {
+        (self.shared.options.dimensions)(&self.descriptor.contract.embedding).map(|length| length as usize)
+    }
+
     /// Points that are visible and these.
     fn own(&self, also: impl IntoIterator<Item = Condition>) -> ServerFilter {
         ServerFilter::must(std::iter::once(filter::access(&self.principal)).chain(also))
@@ -150,9 +155,7 @@ impl Reader for QdrantReader {
 
     async fn search_vectors(&self, query: &[f32], filter: &Filter, limit: usize) -> Result<Vec<ChunkHit>, StoreError> {
         let allowed = self.allowed(filter).await?;
-        let options = &self.shared.options;
-        let expected = (options.dimensions)(&self.descriptor.contract.embedding).map(|length| length as usize);
-        if expected != Some(query.len()) {
+        if self.dimensions() != Some(query.len()) {
             // Without any vector there is nothing that the query's length could differ from.
             return match self.state().await?.and_then(|state| state.embedder) {
                 Some(embedder) => Err(StoreError::Dimensions { expected: embedder.dimensions, got: query.len() }),
@@ -162,7 +165,28 @@ impl Reader for QdrantReader {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        hits::vectors(&self.collection, query, (&allowed, options.accuracy), limit).await
+        hits::vectors(&self.collection, query, (&allowed, self.shared.options.accuracy), limit).await
+    }
+
+    fn asks_both_at_once(&self) -> bool {
+        true
+    }
+
+    async fn search_both(
+        &self,
+        query: &KeywordQuery,
+        vector: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<(Vec<ChunkHit>, Vec<ChunkHit>), StoreError> {
+        let sparse = terms::query(query).filter(|_| limit > 0 && self.dimensions() == Some(vector.len()));
+        let Some(sparse) = sparse else {
+            let (keywords, vectors) =
+                (self.search_keywords(query, filter, limit), self.search_vectors(vector, filter, limit));
+            return futures::try_join!(keywords, vectors);
+        };
+        let allowed = self.allowed(filter).await?;
+        hits::both(&self.collection, (&sparse, vector), (&allowed, self.shared.options.accuracy), limit).await
     }
 
     async fn parents(&self, keys: &[ParentKey]) -> Result<Vec<Arc<ParentText>>, StoreError> {

@@ -1,7 +1,7 @@
 //! The contract on a server of Qdrant's protocol, and what only this store promises: exact sums of two lists, access
 //! lists on every point, descriptors that are enough to read by, revisions that go when they are told to.
 
-use groundwork_config::Contract;
+use groundwork_config::{Contract, Keyword, Retrieval, RetrievalMode};
 use groundwork_tests::Qdrant;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,8 +9,10 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::{Accuracy, QdrantOptions, QdrantStore, filter};
-use crate::analyse::Tokenise;
+use crate::analyse::{Analyser, Tokenise};
+use crate::embed::Embedder;
 use crate::identity::ChunkId;
+use crate::search::{Arm, SearchRequest, Searcher};
 use crate::store::contract::{self, WordEmbedder, document};
 use crate::store::oracle::{Corpus, Random, expected, written};
 use crate::store::{
@@ -107,6 +109,35 @@ async fn the_best_ten_equal_a_plain_bm25_although_no_list_is_read_to_its_end() {
         let words: Vec<_> = question.iter().map(String::as_str).collect();
         assert_eq!(found(&*reader, &words, 5000).await.len(), expected(&corpus, question).len(), "{words:?}");
     }
+    own.store.remove().await.unwrap();
+}
+
+#[tokio::test]
+async fn both_arms_in_one_request_are_the_arms_one_by_one() {
+    let Some(server) = Qdrant::start("both_arms").await else { return };
+    let own = Own::open(options(server.url())).await;
+    let texts: Vec<_> = (0..40).map(|at| format!("zinc kiln harbor {}", ["tide", "slate", "ember"][at % 3])).collect();
+    let documents = texts.iter().enumerate().map(|(at, text)| document(&format!("d/{at}.md"), &[text.as_str()]));
+    let maintainer = own.filled(documents.collect()).await;
+    let embedder: Arc<dyn Embedder> = Arc::new(WordEmbedder::new("words"));
+    maintainer.embed_pending(&*embedder, 100).await.unwrap();
+    let reader = own.reader("local", &[]).await;
+    let query = KeywordQuery { words: vec![("slate".into(), 1), ("zinc".into(), 1)], identifiers: Vec::new() };
+    for (vector, limit) in
+        [(WordEmbedder::vector("slate"), 5), (WordEmbedder::vector("tide zinc"), 100), (vec![1.0; 8], 0)]
+    {
+        for paths in [vec![], vec!["docs/d/1*".to_owned()]] {
+            let filter = Filter { paths, ..Filter::default() };
+            let (keywords, vectors) = reader.search_both(&query, &vector, &filter, limit).await.unwrap();
+            assert_eq!(keywords, reader.search_keywords(&query, &filter, limit).await.unwrap(), "{filter:?} {limit}");
+            assert_eq!(vectors, reader.search_vectors(&vector, &filter, limit).await.unwrap(), "{filter:?} {limit}");
+        }
+    }
+    let searcher = Searcher { reader, analyser: Analyser::new(&Keyword::default()), embedder: Some(embedder) };
+    let request = SearchRequest { mode: RetrievalMode::Hybrid, ..SearchRequest::new("slate", &Retrieval::default()) };
+    let found = searcher.search(&request).await.unwrap();
+    assert_eq!(found.arms.iter().map(|arm| arm.arm).collect::<Vec<_>>(), [Arm::Keyword, Arm::Vector]);
+    assert!(found.hits[0].parent.text.contains("slate"), "{:?}", found.hits[0].parent.text);
     own.store.remove().await.unwrap();
 }
 
