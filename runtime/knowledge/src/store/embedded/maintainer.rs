@@ -203,7 +203,9 @@ impl EmbeddedMaintainer {
             return Ok(());
         }
         let (mut write, generation) = self.begin(action).await?;
-        state::vectors::adopt(&mut write, self.revision.key, profile).await.map_err(&failed)?;
+        state::vectors::adopt(&mut write, self.revision.key, &profile.identity, profile.dimensions)
+            .await
+            .map_err(&failed)?;
         fail::fail_point!("store::set_embedder::before");
         self.commit(action, write, generation).await?;
         fail::fail_point!("store::set_embedder::after");

@@ -50,7 +50,8 @@ impl QdrantMaintainer {
         Ok(Self { shared, key, hash: hash.to_owned(), contract, collection, tokenise, token })
     }
 
-    /// Makes the collection ready, and clears away what a process that died left of documents that were new.
+    /// Makes the collection ready, clears away what a process that died left of documents that were new, and reads the
+    /// manifest back where the file was lost.
     pub(super) async fn provision(&self) -> Result<(), StoreError> {
         let dimensions = (self.shared.options.dimensions)(&self.contract.embedding);
         self.collection.provision(&self.shared.options, dimensions).await?;
@@ -61,7 +62,8 @@ impl QdrantMaintainer {
             let write = self.begin("clear away an unfinished write").await?;
             self.finish("clear away an unfinished write", write, &strangers).await?;
         }
-        self.publish().await
+        // What readers are told stays as it is until the documents that were read back are written again.
+        if self.recover().await? { Ok(()) } else { self.publish().await }
     }
 
     pub(super) fn database(&self) -> Result<&Database, StoreError> {

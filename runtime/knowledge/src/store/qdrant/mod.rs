@@ -17,6 +17,7 @@ mod payload;
 mod points;
 mod progress;
 mod reader;
+mod recovery;
 mod terms;
 mod vectors;
 mod writing;

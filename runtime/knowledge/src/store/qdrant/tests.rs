@@ -233,3 +233,36 @@ async fn a_server_that_is_not_there_is_an_error_that_says_what_failed() {
     let refused = own.store.maintainer(&lease, &Contract::default()).await.map(drop).expect_err("nobody listens");
     assert_eq!(refused.to_string(), "failed to provision the collection");
 }
+
+#[tokio::test]
+async fn a_lost_file_costs_no_embedding_and_leaves_no_document_behind() {
+    let Some(server) = Qdrant::start("a_lost_file").await else { return };
+    let options = options(server.url());
+    let own = Own::open(options.clone()).await;
+    let documents = || vec![document("a.md", &["zinc kiln", "tide"]), document("b.md", &["kiln"])];
+    let maintainer = own.filled(documents()).await;
+    maintainer
+        .write_documents(2, vec![document("a.md", &["zinc kiln"]), document("gone.md", &["slate"])])
+        .await
+        .unwrap();
+    let embedder = WordEmbedder::exchangeable("words", 1);
+    maintainer.embed_pending(&embedder, 10).await.unwrap();
+    assert_eq!(embedder.texts(), 3);
+    own.store.close().await;
+    let found_again = Own::open(options).await;
+    let maintainer = found_again.maintainer().await;
+    let manifest = maintainer.manifest().await.unwrap();
+    let known: Vec<_> = manifest.iter().map(|entry| (&*entry.path, entry.version, entry.stamp.is_some())).collect();
+    assert_eq!(known, [("a.md", 2, false), ("b.md", 1, false), ("gone.md", 1, false)]);
+    maintainer.write_documents(3, documents()).await.unwrap();
+    assert_eq!(maintainer.delete_documents(&[manifest[2].id]).await.unwrap(), 1);
+    maintainer.activate().await.unwrap();
+    let progress = maintainer.embed_pending(&embedder, 10).await.unwrap();
+    assert_eq!((progress.embedded, progress.remaining, embedder.texts()), (1, 0, 4), "tide alone is new");
+    let reader = found_again.reader("local", &[]).await;
+    assert_eq!(reader.document(manifest[0].id).await.unwrap().map(|document| document.version), Some(3));
+    assert_eq!(found(&*reader, &["kiln"], 10).await.len(), 2);
+    assert!(found(&*reader, &["slate"], 10).await.is_empty());
+    assert_eq!(reader.search_vectors(&WordEmbedder::vector("kiln"), &Filter::default(), 10).await.unwrap().len(), 3);
+    found_again.store.remove().await.unwrap();
+}

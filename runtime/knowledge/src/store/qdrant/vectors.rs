@@ -68,7 +68,7 @@ impl QdrantMaintainer {
             self.collection.delete_dense(action, Filter::must([filter::kind(Kind::Chunk)])).await?;
         }
         let mut write = self.begin(action).await?;
-        state::adopt(&mut write, self.key, profile).await.map_err(&failed)?;
+        state::adopt(&mut write, self.key, &profile.identity, profile.dimensions).await.map_err(&failed)?;
         fail::fail_point!("store::set_embedder::before");
         database.commit(action, write).await?;
         fail::fail_point!("store::set_embedder::after");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::database::{Database, Write};
 use super::rows;
-use crate::embed::{EmbedKind, Embedder, EmbedderProfile, Probes};
+use crate::embed::{EmbedKind, Embedder, Probes};
 use crate::identity::TextHash;
 use crate::store::language::understands;
 use crate::store::{EmbedProgress, StoreError};
@@ -50,15 +50,16 @@ pub(in crate::store) struct Pending {
 pub(in crate::store) async fn adopt(
     write: &mut Write,
     revision: i64,
-    profile: &EmbedderProfile,
+    identity: &str,
+    dimensions: usize,
 ) -> Result<(), sqlx::Error> {
     sqlx::query("INSERT OR IGNORE INTO embedder (identity, dimensions) VALUES (?, ?)")
-        .bind(&profile.identity)
-        .bind(profile.dimensions as i64)
+        .bind(identity)
+        .bind(dimensions as i64)
         .execute(&mut **write)
         .await?;
     sqlx::query("UPDATE revision SET embedder = (SELECT key FROM embedder WHERE identity = ?) WHERE key = ?")
-        .bind(&profile.identity)
+        .bind(identity)
         .bind(revision)
         .execute(&mut **write)
         .await?;
