@@ -31,7 +31,8 @@ pub trait Reader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<ChunkHit>, StoreError>;
 
-    /// Exact cosine similarity, best first, ties by chunk id. `query` has length 1.
+    /// Cosine similarity, best first, ties by chunk id. `query` has length 1. All vectors are compared, unless the store
+    /// was told that some may be missed.
     async fn search_vectors(&self, query: &[f32], filter: &Filter, limit: usize) -> Result<Vec<ChunkHit>, StoreError>;
 
     /// Whether [`Self::search_both`] is one request, so that waiting for a question's vector before asking pays.
