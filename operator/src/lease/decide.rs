@@ -24,7 +24,7 @@ pub(super) enum Step {
     /// It is ours.
     Renew,
     /// It is somebody else's; what was seen of it.
-    Wait(Seen),
+    Wait(Box<Seen>),
 }
 
 /// `before` is what the last [`Step::Wait`] said.
@@ -45,7 +45,7 @@ pub(super) fn decide(lease: Option<&Lease>, before: Option<&Seen>, identity: &st
     if now.duration_since(since) > seconds.map_or(UNSAID, Duration::from_secs) {
         return Step::Take { transitions };
     }
-    Step::Wait(Seen { lease: lease.clone(), since })
+    Step::Wait(Box::new(Seen { lease: lease.clone(), since }))
 }
 
 #[cfg(test)]
@@ -66,8 +66,8 @@ mod tests {
         }
     }
 
-    fn seen(lease: Lease, since: Instant) -> Seen {
-        Seen { lease, since }
+    fn seen(lease: Lease, since: Instant) -> Box<Seen> {
+        Box::new(Seen { lease, since })
     }
 
     #[test]

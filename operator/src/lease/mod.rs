@@ -139,7 +139,7 @@ impl Elector {
                 self.replace(&self.lease(lease.map(|old| (old, transitions.unwrap_or_default())))).await
             }
             Step::Wait(seen) => {
-                self.seen = Some(seen);
+                self.seen = Some(*seen);
                 return Ok(false);
             }
         };

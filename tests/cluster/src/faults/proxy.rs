@@ -1,4 +1,5 @@
 use anyhow::{Context as _, Result, bail};
+use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER, TRANSFER_ENCODING};
 use http::{HeaderMap, Request, Response, request};
 use hyper::body::{Body as _, Incoming};
@@ -8,6 +9,7 @@ use hyper_util::rt::TokioIo;
 use reqwest::Body;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,6 +78,8 @@ struct State {
     victim: Option<Pid>,
     /// Watches that are open, and whether they are frozen.
     open: Vec<(Call, Weak<AtomicBool>)>,
+    /// What each list was answered with last.
+    lists: HashMap<Call, Bytes>,
 }
 
 impl Proxy {
@@ -185,6 +189,11 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
             unheard(None);
             return watching::expired();
         }
+        Some(Fault::OldList) if call.verb == Verb::List => {
+            unheard(None);
+            let list = shared.state().lists.get(&call).cloned().context("nothing like it was listed before")?;
+            return Ok(Response::builder().header(CONTENT_TYPE, "application/json").body(Body::from(list))?);
+        }
         Some(Fault::Delay(time)) => tokio::time::sleep(time).await,
         _ => {}
     }
@@ -237,6 +246,9 @@ impl Shared {
         let response = request.send().await?;
         let (status, headers) = (response.status(), passed_on(response.headers()));
         let body = response.bytes().await?;
+        if call.verb == Verb::List && status.is_success() {
+            self.state().lists.insert(call.clone(), body.clone());
+        }
         let object = if call.is_write() { serde_json::from_slice(&body).ok() } else { None };
         self.note(Entry { call, fault, status: Some(status.as_u16()), object, at: Instant::now() });
         match fault {

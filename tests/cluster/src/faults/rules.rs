@@ -32,6 +32,8 @@ pub enum Fault {
     CutWatch(Duration),
     /// A watch stays open and says nothing more, also one that is open already.
     FreezeWatch,
+    /// A list is answered with what the last one like it was answered with, as by a server that lags behind.
+    OldList,
     /// A watch is told that its version is too old: 410 as an event, which is how the API server says so.
     ExpireWatch,
 }

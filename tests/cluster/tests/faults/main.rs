@@ -7,6 +7,7 @@ mod overload;
 mod scenario;
 mod silence;
 mod stage;
+mod stale;
 mod watches;
 
 use groundwork_cluster_tests::ControlPlane;

@@ -8,9 +8,9 @@ use crate::stage::{Stage, secret};
 const ENDPOINTS: &str = "modelendpoints";
 pub(crate) const READY: [&str; 3] = ["Ready", "True", "Available"];
 /// Secret of the endpoint that waits for it.
-const LATE: &str = "late-key";
+pub(crate) const LATE: &str = "late-key";
 /// Secret that is there from the beginning.
-const EARLY: &str = "early-key";
+pub(crate) const EARLY: &str = "early-key";
 
 /// Endpoints come, one before its Secret; the Secret comes; somebody names one; its spec changes; one is deleted.
 pub(crate) struct ModelEndpoints;
