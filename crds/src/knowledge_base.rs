@@ -25,7 +25,7 @@ use crate::rules::{self, NAME_LENGTH};
 pub struct KnowledgeBaseSpec {
     /// Identity of everything stored for this knowledge base, a UUID in lower case: the ids of documents and chunks
     /// derive from it. Immutable. Set it to adopt data that an object of another name has stored.
-    /// Default: derived from namespace and name.
+    /// Default: the object's uid; in one process (`groundwork up`) derived from namespace and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 36, max = 36))]
     #[x_kube(validation = data_id())]

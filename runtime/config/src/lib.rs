@@ -5,6 +5,7 @@
 //! compilation, so that a later change of a default changes nothing that already runs.
 
 mod contract;
+mod ingestion;
 mod pipeline;
 mod policy;
 mod source;
@@ -16,6 +17,7 @@ pub use contract::{
     ANALYSER_VERSION, CHUNKER_VERSION, Chunking, ChunkingStrategy, Contract, EXTRACTOR_VERSION, Embedding, Keyword,
     Language,
 };
+pub use ingestion::{FailedDocument, Ingestion, IngestionReport, Revision, collection_name, revision_id};
 pub use pipeline::{ArmWeights, Endpoint, EndpointUse, Fusion, Pipeline, Prices, Retrieval, RetrievalMode};
 pub use policy::{Limits, Policy};
 pub use source::{InlineDocument, KnowledgeBase, MetadataKeys, Qdrant, Source, SourceKind, Store, SyncPolicy};

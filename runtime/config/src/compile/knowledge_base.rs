@@ -8,8 +8,8 @@ use uuid::Uuid;
 use super::numbers::{whole, whole_or};
 use super::{Error, Objects, Options, Place, Volume, endpoint, name, namespace, store};
 use crate::{
-    Chunking, ChunkingStrategy, Contract, Embedding, InlineDocument, Keyword, KnowledgeBase, Language, MetadataKeys,
-    Source, SourceKind, SyncPolicy,
+    Chunking, ChunkingStrategy, Contract, Embedding, Ingestion, InlineDocument, Keyword, KnowledgeBase, Language,
+    MetadataKeys, Source, SourceKind, SyncPolicy,
 };
 
 const DEFAULT_MAX_BATCH: u32 = 64;
@@ -45,6 +45,17 @@ pub(super) fn compile(
     })
 }
 
+/// What an ingestion of one knowledge base reads, with the endpoints of its namespace among `objects`.
+///
+/// # Errors
+/// A reference that does not hold, a volume that no folder stands for, or a value that the schema or a rule would have
+/// refused.
+pub fn compile_ingestion(manifest: &Manifest, objects: &Objects, options: &Options) -> Result<Ingestion, Error> {
+    let mut endpoints = endpoint::Collected::new(objects, &options.secrets_dir);
+    let knowledge_base = compile(manifest, options, &mut endpoints)?;
+    Ok(Ingestion { knowledge_base, endpoints: endpoints.into_endpoints() })
+}
+
 /// The embedding's reference, if it does not hold.
 pub(super) fn unresolved_reference(objects: &Objects, manifest: &Manifest) -> Option<Error> {
     let endpoint = manifest.spec.embedding.as_ref()?.model_endpoint.as_ref()?;
@@ -54,7 +65,7 @@ pub(super) fn unresolved_reference(objects: &Objects, manifest: &Manifest) -> Op
 
 fn data_id(manifest: &Manifest) -> Result<Uuid, Error> {
     let metadata = &manifest.metadata;
-    let Some(text) = &manifest.spec.data_id else {
+    let Some(text) = manifest.spec.data_id.as_ref().or(metadata.uid.as_ref()) else {
         return Ok(default_data_id(namespace(metadata), name(metadata)));
     };
     Uuid::parse_str(text).map_err(|_| Error::Value {

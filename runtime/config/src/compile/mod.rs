@@ -14,7 +14,7 @@ mod store;
 pub use defaults::{default_for_folder, default_objects, name_for_folder};
 pub use endpoint::check_endpoint;
 pub use error::{Error, Place};
-pub use knowledge_base::default_data_id;
+pub use knowledge_base::{compile_ingestion, default_data_id};
 pub use policy::compile_policy;
 
 use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ObjectMeta, ToolPolicy};

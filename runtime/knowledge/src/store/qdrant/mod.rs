@@ -3,7 +3,7 @@
 //! A collection holds points of five kinds, told apart by the payload field `kind`: **chunk** (dense vector, keyword
 //! weights, text), **parent** (keyword weights, text, the places of its chunks), **document** (what readers show of it),
 //! **gone** (where a vanished chunk was) and one **state** (counts, embedder, probes). A reader needs nothing but the
-//! server and a [`RevisionDescriptor`]. What a sync has to know besides (leases, manifest, which chunks wait for a
+//! server and a [`Revision`]. What a sync has to know besides (leases, manifest, which chunks wait for a
 //! vector) is in a SQLite file that the maintaining process alone opens.
 //!
 //! Every call has a timeout. All of them are idempotent: ids are derived from what they name, and deletions are by
@@ -26,9 +26,8 @@ mod writing;
 mod tests;
 
 use async_trait::async_trait;
-use groundwork_config::{Contract, Embedding, Keyword};
+use groundwork_config::{Contract, Embedding, Keyword, Revision, collection_name};
 use qdrant_client::Qdrant;
-use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -120,27 +119,13 @@ fn dimensions(embedding: &Embedding) -> Option<u32> {
     }
 }
 
-/// All that a reader has to know of a revision.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct RevisionDescriptor {
-    /// Name of its collection.
-    pub collection: String,
-    /// What decided its content.
-    pub contract: Contract,
-    /// Average words of a chunk and of a parent that the keyword weights were made with, frozen when the revision was
-    /// first complete. `None` while it is empty.
-    pub averages: Option<Averages>,
-}
-
-/// Average lengths in words.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Averages {
+/// Average lengths in words that the keyword weights of a revision are made with, frozen when it was first complete.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Averages {
     /// Of a chunk with its context.
-    pub chunk: f32,
+    chunk: f32,
     /// Of a parent with its headings.
-    pub parent: f32,
+    parent: f32,
 }
 
 /// A knowledge base in a Qdrant server. Cheap to clone.
@@ -154,7 +139,7 @@ struct Shared {
     options: QdrantOptions,
     /// What syncs know; none in a process that only reads.
     state: Option<Database>,
-    active: RwLock<Option<Arc<RevisionDescriptor>>>,
+    active: RwLock<Option<Arc<Revision>>>,
     /// One write at a time: what is read before it must hold until its end.
     writing: tokio::sync::Mutex<()>,
 }
@@ -183,7 +168,7 @@ impl QdrantStore {
     ///
     /// # Errors
     /// An address that is none. The server is not asked yet.
-    pub fn pinned(options: QdrantOptions, descriptor: RevisionDescriptor) -> Result<Self, StoreError> {
+    pub fn pinned(options: QdrantOptions, descriptor: Revision) -> Result<Self, StoreError> {
         let store = Self::new(options, None)?;
         store.shared.set_active(descriptor);
         Ok(store)
@@ -201,7 +186,7 @@ impl QdrantStore {
     }
 
     /// What a process that only reads needs to open the active revision; `None` before the first.
-    pub fn active(&self) -> Option<RevisionDescriptor> {
+    pub fn active(&self) -> Option<Revision> {
         self.shared.active().map(|descriptor| (*descriptor).clone())
     }
 
@@ -268,11 +253,11 @@ impl KnowledgeStore for QdrantStore {
 }
 
 impl Shared {
-    fn active(&self) -> Option<Arc<RevisionDescriptor>> {
+    fn active(&self) -> Option<Arc<Revision>> {
         self.active.read().expect("no thread panics while it holds the lock").clone()
     }
 
-    fn set_active(&self, descriptor: RevisionDescriptor) {
+    fn set_active(&self, descriptor: Revision) {
         *self.active.write().expect("no thread panics while it holds the lock") = Some(Arc::new(descriptor));
     }
 
@@ -280,15 +265,13 @@ impl Shared {
         self.state.as_ref().ok_or_else(|| engine("maintain the knowledge base", "this process only reads"))
     }
 
-    async fn descriptor(&self, hash: &str) -> Result<RevisionDescriptor, StoreError> {
-        let (key, contract) = revisions::open(self.state()?, hash).await?;
-        let averages = progress::averages(self.state()?, key).await?;
-        Ok(RevisionDescriptor { collection: self.collection_name(hash), contract, averages })
+    async fn descriptor(&self, hash: &str) -> Result<Revision, StoreError> {
+        let (_, contract) = revisions::open(self.state()?, hash).await?;
+        Ok(Revision::new(self.options.data_id, contract))
     }
 
-    /// Never the name of an alias: those have none of these prefixes.
     fn collection_name(&self, hash: &str) -> String {
-        format!("groundwork-{}-{}", self.options.data_id.simple(), &hash[..16])
+        collection_name(self.options.data_id, hash)
     }
 
     fn collection(&self, name: &str) -> Collection {

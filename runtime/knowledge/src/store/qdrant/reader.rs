@@ -1,7 +1,7 @@
 //! The handle that returns text and scores, with the principal's access filter inside.
 
 use async_trait::async_trait;
-use groundwork_config::Contract;
+use groundwork_config::{Contract, Revision};
 use qdrant_client::qdrant::{Condition, Filter as ServerFilter, RetrievedPoint};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::collection::{Collection, Wanted};
 use super::payload::{self, DocumentPayload, GonePayload, Kind, ParentPayload, StatePayload};
-use super::{RevisionDescriptor, Shared, filter, hits, terms};
+use super::{Shared, filter, hits, terms};
 use crate::embed::Probes;
 use crate::identity::{ChunkId, DocumentId};
 use crate::store::access::globs;
@@ -27,13 +27,13 @@ const VOCABULARY: u64 = 200_000;
 /// Reads one revision for one principal.
 pub(super) struct QdrantReader {
     shared: Arc<Shared>,
-    descriptor: Arc<RevisionDescriptor>,
+    descriptor: Arc<Revision>,
     collection: Collection,
     principal: Principal,
 }
 
 impl QdrantReader {
-    pub(super) fn new(shared: Arc<Shared>, descriptor: Arc<RevisionDescriptor>, principal: Principal) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, descriptor: Arc<Revision>, principal: Principal) -> Self {
         let collection = shared.collection(&descriptor.collection);
         Self { shared, descriptor, collection, principal }
     }
