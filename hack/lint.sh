@@ -11,6 +11,8 @@ RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings \
   cargo build --locked --workspace --all-targets --features groundwork/failpoints,groundwork/qdrant
 
 if command -v cargo-deny >/dev/null 2>&1; then
+  # It looks at the packages of all platforms, of which a build downloads its own.
+  cargo fetch --locked --quiet
   cargo deny --all-features --offline --log-level warn check licenses bans sources
   if advisories=$(cargo deny --all-features --log-level error check advisories 2>&1); then
     echo "advisories ok"

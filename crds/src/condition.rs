@@ -4,6 +4,10 @@
 pub const ACCEPTED: &str = "Accepted";
 /// Whether everything that the spec names exists and may be used.
 pub const RESOLVED_REFS: &str = "ResolvedRefs";
+/// Whether the newest ingestion has everything that the sources have.
+pub const SYNCED: &str = "Synced";
+/// Whether a new index would differ from the one that is read, and nobody has asked for it.
+pub const REBUILD_AVAILABLE: &str = "RebuildAvailable";
 /// Whether the object serves some generation of its spec.
 pub const READY: &str = "Ready";
 /// True while the spec is not realised; read by kstatus.
@@ -41,11 +45,41 @@ pub enum Reason {
     Progressing,
     /// It can not be told yet.
     Pending,
+    /// The knowledge base lies in a process's own file, which no other pod can read.
+    StoreRequired,
+    /// A ModelEndpoint that the spec names does not exist in the namespace.
+    EndpointNotFound,
+    /// The ModelEndpoint exists and its uses do not contain what it is needed for.
+    EndpointNotForThis,
+    /// A PersistentVolumeClaim that the spec names does not exist in the namespace.
+    ClaimNotFound,
+    /// The first index is being built, or a new one beside the one that is read.
+    Building,
+    /// The sources are being read.
+    Syncing,
+    /// Everything that the sources have is in.
+    Complete,
+    /// The newest ingestion ended and something is missing; the message says what. It is tried again, ever more rarely.
+    Incomplete,
+    /// The newest ingestion failed. It is tried again, ever more rarely.
+    IngestionFailed,
+    /// An ingestion ended and its report is gone. It is repeated, which changes nothing that is right.
+    ReportLost,
+    /// As many ingestions run as may run at a time.
+    WaitingForCapacity,
+    /// spec.sync.suspend is true: no ingestion is started.
+    Suspended,
+    /// No ingestion has ended yet.
+    NeverSynced,
+    /// A new index would differ from the one that is read; the message says in which fields.
+    SpecDiffers,
+    /// A new index would not differ from the one that is read.
+    SameContract,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 28] = [
         Self::Accepted,
         Self::Invalid,
         Self::Undecodable,
@@ -59,6 +93,21 @@ impl Reason {
         Self::Reconciled,
         Self::Progressing,
         Self::Pending,
+        Self::StoreRequired,
+        Self::EndpointNotFound,
+        Self::EndpointNotForThis,
+        Self::ClaimNotFound,
+        Self::Building,
+        Self::Syncing,
+        Self::Complete,
+        Self::Incomplete,
+        Self::IngestionFailed,
+        Self::ReportLost,
+        Self::WaitingForCapacity,
+        Self::Suspended,
+        Self::NeverSynced,
+        Self::SpecDiffers,
+        Self::SameContract,
     ];
 
     /// As conditions carry it.
@@ -77,6 +126,21 @@ impl Reason {
             Self::Reconciled => "Reconciled",
             Self::Progressing => "Progressing",
             Self::Pending => "Pending",
+            Self::StoreRequired => "StoreRequired",
+            Self::EndpointNotFound => "EndpointNotFound",
+            Self::EndpointNotForThis => "EndpointNotForThis",
+            Self::ClaimNotFound => "ClaimNotFound",
+            Self::Building => "Building",
+            Self::Syncing => "Syncing",
+            Self::Complete => "Complete",
+            Self::Incomplete => "Incomplete",
+            Self::IngestionFailed => "IngestionFailed",
+            Self::ReportLost => "ReportLost",
+            Self::WaitingForCapacity => "WaitingForCapacity",
+            Self::Suspended => "Suspended",
+            Self::NeverSynced => "NeverSynced",
+            Self::SpecDiffers => "SpecDiffers",
+            Self::SameContract => "SameContract",
         }
     }
 
@@ -100,6 +164,27 @@ impl Reason {
             Self::Reconciled => "The current spec is realised.",
             Self::Progressing => "Nothing waits for a person.",
             Self::Pending => "It can not be told yet; another condition says why.",
+            Self::StoreRequired => "The knowledge base lies in a process's own file, which no other pod can read.",
+            Self::EndpointNotFound => "A ModelEndpoint that the spec names does not exist in the namespace.",
+            Self::EndpointNotForThis => "The ModelEndpoint exists and its uses do not contain what it is needed for.",
+            Self::ClaimNotFound => "A PersistentVolumeClaim that the spec names does not exist in the namespace.",
+            Self::Building => "The first index is being built, or a new one beside the one that is read.",
+            Self::Syncing => "The sources are being read.",
+            Self::Complete => "Everything that the sources have is in.",
+            Self::Incomplete => {
+                "The newest ingestion ended and something is missing; the message says what. It is tried again, ever more rarely."
+            }
+            Self::IngestionFailed => "The newest ingestion failed. It is tried again, ever more rarely.",
+            Self::ReportLost => {
+                "An ingestion ended and its report is gone. It is repeated, which changes nothing that is right."
+            }
+            Self::WaitingForCapacity => "As many ingestions run as may run at a time.",
+            Self::Suspended => "spec.sync.suspend is true: no ingestion is started.",
+            Self::NeverSynced => "No ingestion has ended yet.",
+            Self::SpecDiffers => {
+                "A new index would differ from the one that is read; the message says in which fields."
+            }
+            Self::SameContract => "A new index would not differ from the one that is read.",
         }
     }
 
@@ -111,13 +196,32 @@ impl Reason {
             | Self::Available
             | Self::Reconciled
             | Self::Progressing
-            | Self::Pending => None,
+            | Self::Pending
+            | Self::Building
+            | Self::Syncing
+            | Self::Complete
+            | Self::ReportLost
+            | Self::NeverSynced
+            | Self::SameContract => None,
             Self::Invalid => Some("Change the field that the message names; `groundwork validate -f` checks offline."),
             Self::Undecodable => Some("Upgrade the operator to the version of the definitions, or remove the field."),
             Self::SecretNotFound => Some("Create the Secret in the same namespace, or correct the reference."),
             Self::SecretKeyNotFound => Some("Add the key to the Secret, or correct the reference."),
             Self::SecretKeyEmpty => Some("Put the value into the Secret's key."),
             Self::NotPermitted => Some("Apply the operator's Role of the chart in this namespace."),
+            Self::StoreRequired => Some("Name a server in spec.vectorStore, for example type Qdrant."),
+            Self::EndpointNotFound => Some("Create the ModelEndpoint in the same namespace, or correct the reference."),
+            Self::EndpointNotForThis => Some("Add the use to the ModelEndpoint's spec.uses, or name another."),
+            Self::ClaimNotFound => {
+                Some("Create the PersistentVolumeClaim in the same namespace, or correct the reference.")
+            }
+            Self::Incomplete => Some("Read the message; `kubectl logs` of the Job kb-NAME-ingest has more."),
+            Self::IngestionFailed => Some("Read the message; `kubectl logs` of the Job kb-NAME-ingest has more."),
+            Self::WaitingForCapacity => Some("Wait, or raise `ingestion.maxConcurrent` in the chart's values."),
+            Self::Suspended => Some("Set spec.sync.suspend to false."),
+            Self::SpecDiffers => {
+                Some("Set the annotation groundwork.dev/rebuild-requested-at to the present time, or set spec.rebuild.")
+            }
             Self::WaitingForReferences => Some("See the condition ResolvedRefs for what is missing."),
         }
     }

@@ -12,6 +12,16 @@ pub const GROUP: &str = "groundwork.dev";
 /// What manifests carry as `apiVersion`.
 pub const API_VERSION: &str = "groundwork.dev/v1alpha1";
 
+/// Fields that decide what the operator makes, and not what the runtime reads: `KIND.path`, with everything below them.
+pub const OPERATOR_FIELDS: [&str; 6] = [
+    "KnowledgeBase.rebuild",
+    "KnowledgeBase.state",
+    "KnowledgeBase.ingestion",
+    "KnowledgeBase.sync.schedule",
+    "KnowledgeBase.sync.timeZone",
+    "KnowledgeBase.sync.suspend",
+];
+
 /// One custom resource definition.
 #[derive(Clone, Debug)]
 pub struct Definition {

@@ -3,8 +3,8 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ApiKeySpec;
 use crate::rules::{self, NAME_LENGTH};
+use crate::{ApiKeySpec, IngestionSpec, KnowledgeBaseStatus, RebuildSpec, StateSpec};
 
 /// A knowledge base: which documents it reads, and how they are cut, indexed and kept up to date.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,51 @@ use crate::rules::{self, NAME_LENGTH};
     shortname = "kb",
     category = "groundwork",
     namespaced,
+    status = "KnowledgeBaseStatus",
     derive = "PartialEq",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether a revision can be read."
+    ),
+    printcolumn(
+        name = "Synced",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Synced\")].reason",
+        description = "How the newest ingestion went."
+    ),
+    printcolumn(
+        name = "Revision",
+        type_ = "string",
+        json_path = ".status.activeRevision",
+        description = "The revision that is read."
+    ),
+    printcolumn(
+        name = "Documents",
+        type_ = "integer",
+        json_path = ".status.documents",
+        description = "Documents that can be found."
+    ),
+    printcolumn(
+        name = "Chunks",
+        type_ = "integer",
+        json_path = ".status.chunks",
+        description = "Their chunks.",
+        priority = 1
+    ),
+    printcolumn(
+        name = "LastSync",
+        type_ = "date",
+        json_path = ".status.lastSync.finishedAt",
+        description = "Time since the newest complete ingestion."
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp",
+        description = "Time since it was made."
+    ),
     doc = "A knowledge base: which documents it reads, and how they are cut, indexed and kept up to date.",
     validation = rules::object_name()
 )]
@@ -47,13 +91,24 @@ pub struct KnowledgeBaseSpec {
     /// Default: type Encoder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<EmbeddingSpec>,
-    /// How a sync treats documents that disappeared.
+    /// When the sources are read, and how documents that disappeared are treated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncSpec>,
     /// Where texts, keywords and vectors are kept. Another store is filled from the sources; the old one is left as it is.
     /// Default: type Embedded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_store: Option<VectorStoreSpec>,
+    /// When a new index is built beside the old one. Read in a cluster only; `groundwork up` builds at once.
+    /// Default: OnSpecChange.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<RebuildSpec>,
+    /// Where syncs keep what they have to know of each other. Read in a cluster only.
+    /// Default: type PersistentVolumeClaim with a claim that the operator makes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<StateSpec>,
+    /// The pods that ingest. Read in a cluster only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingestion: Option<IngestionSpec>,
 }
 
 /// A store of texts, keywords and vectors.
@@ -373,10 +428,28 @@ pub struct ModelEndpointEmbeddingSpec {
     pub max_batch: Option<i32>,
 }
 
-/// How a sync treats documents that disappeared.
+/// When the sources are read, and how documents that disappeared are treated.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[x_kube(validation = time_zone_needs_schedule())]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SyncSpec {
+    /// When to sync by itself: the five fields of a crontab, at most 100 characters ("30 2 * * 1-5"). Each knowledge base
+    /// starts up to a minute later, always the same; a time that was missed is made up for once. Read in a cluster only.
+    /// Default: after changes of this spec, and when the annotation groundwork.dev/sync-requested-at gets another value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 9, max = 100))]
+    #[x_kube(validation = schedule())]
+    pub schedule: Option<String>,
+    /// Time zone of the schedule, at most 64 characters, for example Europe/Berlin. Read in a cluster only.
+    /// Default: UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    #[x_kube(validation = time_zone())]
+    pub time_zone: Option<String>,
+    /// Whether no ingestion is started, whatever asks for one; one that runs goes on. Read in a cluster only.
+    /// Default: false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<bool>,
     /// A sync that would remove more than this share of the documents, in percent (0 to 100), and more than 10 of them,
     /// removes nothing and says so.
     /// Default: 30.
@@ -393,6 +466,22 @@ fn data_id() -> Rule {
 fn data_id_is_immutable() -> Rule {
     Rule::new("has(self.dataId) == has(oldSelf.dataId) && (!has(self.dataId) || self.dataId == oldSelf.dataId)")
         .message("dataId is immutable: keep it as it was, or create another knowledge base")
+}
+
+fn schedule() -> Rule {
+    Rule::new("self.matches('^[-0-9A-Za-z*/,?#]+( [-0-9A-Za-z*/,?#]+){4}$')").message(
+        "must be the five fields of a crontab with single spaces: minute, hour, day, month, weekday, for example 30 2 * * 1-5",
+    )
+}
+
+fn time_zone() -> Rule {
+    Rule::new("self.matches('^[A-Za-z][-+A-Za-z0-9_]*(/[-+A-Za-z0-9_]+)*$')")
+        .message("must be the name of a time zone, for example Europe/Berlin")
+}
+
+fn time_zone_needs_schedule() -> Rule {
+    Rule::new("!has(self.timeZone) || has(self.schedule)")
+        .message("timeZone is that of schedule: add schedule, or remove timeZone")
 }
 
 fn claim_name() -> Rule {

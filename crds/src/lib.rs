@@ -13,6 +13,8 @@ pub mod cel;
 pub mod condition;
 mod definition;
 #[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
+mod ingestion;
+#[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
 mod knowledge_base;
 #[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
 mod model_endpoint;
@@ -26,7 +28,10 @@ pub use agent_pipeline::{
     AgentPipeline, AgentPipelineSpec, ChatModelRef, FusionSpec, FusionType, KnowledgeBaseRef, ModelsSpec,
     RetrievalModeSpec, RetrievalSpec, RrfSpec, ToolPolicyRef, WeightsSpec,
 };
-pub use definition::{API_VERSION, Definition, GROUP, definition, definitions};
+pub use definition::{API_VERSION, Definition, GROUP, OPERATOR_FIELDS, definition, definitions};
+pub use ingestion::{
+    IngestionSpec, PullSecretSpec, QuantitiesSpec, RebuildSpec, ResourcesSpec, StateClaimSpec, StateSpec, StateType,
+};
 pub use knowledge_base::{
     ChunkingSpec, ChunkingStrategySpec, EmbeddingSpec, EmbeddingType, HashingSpec, HnswSpec, InlineDocumentSpec,
     InlineSpec, KeywordSpec, KnowledgeBase, KnowledgeBaseSpec, LanguageSpec, MetadataSpec, ModelEndpointEmbeddingSpec,
@@ -37,7 +42,10 @@ pub use model_endpoint::{
     ApiKeySpec, LimitsSpec, ModelEndpoint, ModelEndpointSpec, ModelUse, PricesSpec, SecretKeyRef,
 };
 pub use reference::{conditions_reference, reference};
-pub use status::{CompiledLimit, Layer, ModelEndpointStatus, ToolPolicyStatus, UserRef};
+pub use status::{
+    CompiledLimit, DocumentFailure, KnowledgeBaseStatus, LastRun, LastSync, Layer, ModelEndpointStatus, RunOutcome,
+    ToolPolicyStatus, UserRef,
+};
 pub use tool_policy::{PolicyLimitsSpec, ToolPolicy, ToolPolicySpec};
 
 #[cfg(test)]

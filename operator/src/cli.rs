@@ -66,6 +66,22 @@ pub(crate) struct Settings {
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86400))]
     pub(crate) found_secret_seconds: u64,
 
+    /// Image of the pods that ingest and serve, where a manifest names none.
+    #[arg(long, env = "GROUNDWORK_RUNTIME_IMAGE", default_value = concat!("groundwork:", env!("CARGO_PKG_VERSION")))]
+    pub(crate) runtime_image: String,
+
+    /// Ingestions at a time, in all.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) max_ingestions: u16,
+
+    /// Ingestions at a time in a namespace.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) max_ingestions_per_namespace: u16,
+
+    /// Seconds until an ingestion that failed is tried again; they double with each failure, up to an hour.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) ingestion_retry_seconds: u32,
+
     /// Form of the log.
     #[arg(long, env = "GROUNDWORK_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,

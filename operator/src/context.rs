@@ -1,11 +1,14 @@
 //! What a reconciliation works with.
 
 use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ToolPolicy};
+use k8s_openapi::api::batch::v1::Job;
 use kube_client::Client;
 use kube_runtime::events::Recorder;
 use kube_runtime::reflector::Store;
 use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedSender;
 
+use crate::capacity::{Capacity, Key};
 use crate::cli::Settings;
 use crate::metrics::Metrics;
 use crate::watch::Guarded;
@@ -17,6 +20,9 @@ pub(crate) struct Context {
     pub(crate) stores: Stores,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) settings: Settings,
+    pub(crate) capacity: Capacity,
+    /// Has a knowledge base looked at again.
+    pub(crate) wake: UnboundedSender<Key>,
 }
 
 /// Copies of the objects of each kind, kept by its watch.
@@ -26,4 +32,6 @@ pub(crate) struct Stores {
     pub(crate) pipelines: Store<Guarded<AgentPipeline>>,
     pub(crate) endpoints: Store<Guarded<ModelEndpoint>>,
     pub(crate) policies: Store<Guarded<ToolPolicy>>,
+    /// Those that the operator made.
+    pub(crate) jobs: Store<Guarded<Job>>,
 }

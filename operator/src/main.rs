@@ -5,6 +5,7 @@
 //! writer, `status` says what came of it. A kind that owns no objects has no `desired` and no `apply`.
 
 mod backoff;
+mod capacity;
 mod cli;
 mod client;
 mod conditions;
@@ -12,12 +13,14 @@ mod context;
 mod controller;
 mod definitions;
 mod health;
+mod knowledge_base;
 mod lease;
 mod metrics;
 mod model_endpoint;
 mod names;
 mod report;
 mod run;
+mod secrets;
 mod tool_policy;
 mod users;
 mod verdict;

@@ -1,6 +1,6 @@
 //! Writes what a reconciliation found: the status where it differs, and an Event where readiness changed.
 
-use groundwork_crds::condition::READY;
+use groundwork_crds::condition::{READY, SYNCED};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube_client::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -13,6 +13,11 @@ use crate::context::Context;
 use crate::controller::Error;
 use crate::names::MANAGER;
 use crate::watch::{Guarded, Watched};
+
+/// Conditions whose changes are Events.
+const ANNOUNCED: [&str; 2] = [READY, SYNCED];
+/// Longest note of an Event that the API accepts, in bytes; a character has up to four.
+const NOTE: usize = 1024 / 4;
 
 /// What a reconciliation found of an object.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,25 +97,35 @@ fn conditions_of_map(status: &Map<String, Value>) -> Vec<Condition> {
     serde_json::from_value(conditions).unwrap_or_default()
 }
 
-/// An Event where Ready got another status or reason. That it cannot be written is no reason to reconcile again.
+/// An Event for each condition that people wait for and that got another status or reason. That it cannot be written is no
+/// reason to reconcile again.
 async fn announce(live: &DynamicObject, resource: &ApiResource, old: &Value, findings: &Findings, context: &Context) {
-    let Some(ready) = findings.facts.iter().find(|fact| fact.kind == READY) else { return };
-    let before = conditions_of(old).into_iter().find(|condition| condition.type_ == READY);
-    let truth = ready.truth.name();
-    if before.is_some_and(|before| before.status == truth && before.reason == ready.reason.name()) {
-        return;
+    let before = conditions_of(old);
+    for fact in findings.facts.iter().filter(|fact| ANNOUNCED.contains(&fact.kind)) {
+        let truth = fact.truth.name();
+        let same = |condition: &Condition| {
+            condition.type_ == fact.kind && condition.status == truth && condition.reason == fact.reason.name()
+        };
+        if before.iter().any(same) {
+            continue;
+        }
+        let event = Event {
+            type_: if fact.reason.remedy().is_some() { EventType::Warning } else { EventType::Normal },
+            reason: fact.reason.name().to_owned(),
+            note: Some(note(&fact.message)),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        let reference = live.object_ref(resource);
+        if let Err(error) = context.recorder.publish(&event, &reference).await {
+            tracing::warn!(kind = resource.kind, name = live.name_any(), %error, "failed to publish an event");
+        }
     }
-    let event = Event {
-        type_: if truth == "False" { EventType::Warning } else { EventType::Normal },
-        reason: ready.reason.name().to_owned(),
-        note: Some(ready.message.clone()),
-        action: "Reconcile".to_owned(),
-        secondary: None,
-    };
-    let reference = live.object_ref(resource);
-    if let Err(error) = context.recorder.publish(&event, &reference).await {
-        tracing::warn!(kind = resource.kind, name = live.name_any(), %error, "failed to publish an event");
-    }
+}
+
+/// As much as an Event may say.
+fn note(message: &str) -> String {
+    message.chars().take(NOTE).collect()
 }
 
 #[cfg(test)]

@@ -45,6 +45,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{- define "groundwork.runtimeImage" -}}
+{{- default (include "groundwork.image" .) .Values.runtime.image -}}
+{{- end -}}
+
 {{/* What the operator may do in each namespace that it watches. Every rule says why. */}}
 {{- define "groundwork.rules" -}}
 # Copies of what people declared are kept by lists and watches.
@@ -53,12 +57,28 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   verbs: [list, watch]
 # The newest status is read before it is written, since a copy may lag behind.
 - apiGroups: [groundwork.dev]
-  resources: [modelendpoints, toolpolicies]
+  resources: [knowledgebases, modelendpoints, toolpolicies]
   verbs: [get]
 # What was found is reported. Specs are never written.
 - apiGroups: [groundwork.dev]
-  resources: [modelendpoints/status, toolpolicies/status]
+  resources: [knowledgebases/status, modelendpoints/status, toolpolicies/status]
   verbs: [patch]
+# A knowledge base is ingested by one Job at a time; a finished one is removed when the next is due.
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+# What an ingestion did stands in the termination message of its pod.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
+# Contracts of revisions and configurations of ingestions are kept in ConfigMaps; applying one that is new needs both verbs.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create, patch]
+# Whether the volumes of sources are there is looked up by name; one for the state of syncs is made, and never changed.
+- apiGroups: [""]
+  resources: [persistentvolumeclaims]
+  verbs: [get, create]
 # Whether a Secret and its key exist is looked up by name; no Secret is ever listed or watched.
 - apiGroups: [""]
   resources: [secrets]

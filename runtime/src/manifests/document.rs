@@ -13,7 +13,7 @@ use super::schema::{self, Finding, suggestion};
 /// A typed object.
 #[derive(Clone, Debug)]
 pub(crate) enum Object {
-    KnowledgeBase(KnowledgeBase),
+    KnowledgeBase(Box<KnowledgeBase>),
     AgentPipeline(AgentPipeline),
     ModelEndpoint(ModelEndpoint),
     ToolPolicy(ToolPolicy),
@@ -185,7 +185,7 @@ impl Document {
 
     pub(crate) fn push_to(&self, objects: &mut Objects) {
         match &self.object {
-            Object::KnowledgeBase(one) => objects.knowledge_bases.push(one.clone()),
+            Object::KnowledgeBase(one) => objects.knowledge_bases.push(one.as_ref().clone()),
             Object::AgentPipeline(one) => objects.pipelines.push(one.clone()),
             Object::ModelEndpoint(one) => objects.endpoints.push(one.clone()),
             Object::ToolPolicy(one) => objects.policies.push(one.clone()),

@@ -43,6 +43,9 @@ pub fn default_objects(name: &str) -> Objects {
         embedding: None,
         sync: None,
         vector_store: None,
+        rebuild: None,
+        state: None,
+        ingestion: None,
     };
     let knowledge_bases = vec![KnowledgeBaseRef { name: name.to_owned() }];
     let pipeline = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None, tool_policy_ref: None };

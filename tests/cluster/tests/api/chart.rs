@@ -7,10 +7,11 @@ use std::path::Path;
 use crate::repository;
 
 /// Values that change what is rendered, one set a line of the matrix.
-const MATRIX: [&[&str]; 7] = [
+const MATRIX: [&[&str]; 8] = [
     &[],
     &["watchAllNamespaces=true"],
     &["replicas=1", "networkPolicy.enabled=false"],
+    &["runtime.image=registry.example/groundwork:1", "ingestion.maxConcurrent=1"],
     &["serviceAccount.create=false", "serviceAccount.name=default"],
     &[
         "networkPolicy.metricsFrom[0].namespaceSelector.matchLabels.team=monitoring",
@@ -24,11 +25,12 @@ const MATRIX: [&[&str]; 7] = [
 ];
 
 /// Values that the schema refuses, with the words that the refusal has.
-const REFUSED: [(&str, &str); 6] = [
+const REFUSED: [(&str, &str); 7] = [
     ("replicas=0", "replicas"),
     ("replica=3", "replica"),
     ("operator.logFormat=xml", "logFormat"),
     ("operator.leaseSeconds=1", "leaseSeconds"),
+    ("ingestion.maxConcurrent=0", "maxConcurrent"),
     ("image.digest=latest", "digest"),
     ("watchAllNamespaces=maybe", "watchAllNamespaces"),
 ];

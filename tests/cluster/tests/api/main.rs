@@ -1,10 +1,12 @@
 //! The API on a real server: what the chart installs is accepted, what is wrong is refused where `groundwork validate`
 //! refuses it, what the examples say is stored as they say it, and the operator works with the chart's rights alone.
 
+mod bench;
 mod chart;
 mod definitions;
 mod examples;
 mod harness;
+mod knowledge_base;
 mod mistakes;
 mod operator;
 

@@ -1,84 +1,12 @@
 //! The operator on a real API server, with the chart's rights and nothing more.
 
 use anyhow::{Context, Result, ensure};
-use groundwork_cluster_tests::{AuditEvent, ControlPlane, Installation, Operator, User};
+use groundwork_cluster_tests::{AuditEvent, ControlPlane, Operator};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Secrets are looked for every second, so that tests need not wait for half a minute.
-const IMPATIENT: [&str; 3] =
-    ["operator.missingSecretSeconds=1", "operator.foundSecretSeconds=1", "operator.leaseSeconds=3"];
-
-/// A namespace with an operator in it.
-struct Bench<'a> {
-    plane: &'a ControlPlane,
-    namespace: String,
-    installation: Installation,
-}
-
-impl<'a> Bench<'a> {
-    async fn new(plane: &'a ControlPlane, prefix: &str) -> Result<Self> {
-        plane.install_definitions().await?;
-        let namespace = plane.namespace(prefix).await?;
-        let installation = plane.install_operator(&namespace, &IMPATIENT).await?;
-        Ok(Self { plane, namespace, installation })
-    }
-
-    async fn run(&self, replica: &str) -> Result<Operator<'a>> {
-        self.plane.run_operator(&self.installation, replica).await
-    }
-
-    async fn kubectl(&self, arguments: &[&str]) -> Result<String> {
-        let arguments = [arguments, &["--namespace", &self.namespace]].concat();
-        self.plane.kubectl(User::Admin, &arguments).await
-    }
-
-    async fn apply(&self, object: Value) -> Result<()> {
-        let arguments = ["apply", "--server-side", "--namespace", &self.namespace, "-f", "-"];
-        self.plane.kubectl_with_input(User::Admin, &arguments, &object.to_string()).await.map(drop)
-    }
-
-    async fn endpoint(&self, name: &str) -> Result<Value> {
-        Ok(serde_json::from_str(&self.kubectl(&["get", "me", name, "-o", "json"]).await?)?)
-    }
-
-    /// Waits until a condition of an endpoint has status and reason, about the newest generation.
-    async fn reaches(
-        &self,
-        operator: &Operator<'_>,
-        name: &str,
-        wanted: &str,
-        status: &str,
-        reason: &str,
-    ) -> Result<Value> {
-        let what = format!("{name} has {wanted}={status} {reason}");
-        operator
-            .wait_until(&what, async || {
-                let endpoint = self.endpoint(name).await?;
-                let found = condition(&endpoint, wanted);
-                let newest = endpoint["metadata"]["generation"] == found["observedGeneration"]
-                    && endpoint["metadata"]["generation"] == endpoint["status"]["observedGeneration"];
-                ensure!(newest && found["status"] == status && found["reason"] == reason, "{}", endpoint["status"]);
-                Ok(true)
-            })
-            .await?;
-        self.endpoint(name).await
-    }
-
-    /// Requests of the operator so far.
-    fn requests(&self) -> Result<Vec<AuditEvent>> {
-        let mut events = self.plane.audit().read()?;
-        let user = self.installation.user();
-        events.retain(|event| event.user.username == user);
-        Ok(events)
-    }
-}
-
-fn condition(object: &Value, kind: &str) -> Value {
-    let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    conditions.into_iter().find(|condition| condition["type"] == kind).unwrap_or_default()
-}
+use crate::bench::{Bench, IMPATIENT, condition};
 
 fn endpoint(name: &str, secret: Option<&str>) -> Value {
     let mut spec = json!({"baseURL": "http://models.example/v1", "model": "tiny", "uses": ["Chat", "Embeddings"]});
