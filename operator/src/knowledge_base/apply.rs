@@ -6,6 +6,7 @@ use kube_client::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditio
 use kube_client::{Api, Client, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use std::fmt::Debug;
 
 use crate::controller::Error;
@@ -17,31 +18,20 @@ pub(super) async fn claim(client: &Client, claim: &PersistentVolumeClaim) -> Res
     create(&claims, claim, "PersistentVolumeClaim").await.map(drop)
 }
 
-/// Makes a ConfigMap, or gives one that is there its annotations and labels.
+/// Makes a ConfigMap, or gives one that is there its annotations. What it holds never changes: it is immutable, and named
+/// after what it holds.
 pub(super) async fn config_map(client: &Client, map: &ConfigMap) -> Result<(), Error> {
     let (name, maps) = (map.name_any(), api::<ConfigMap>(client, map.namespace()));
     let read = maps.get_metadata_opt(&name).await;
-    let there = read.map_err(Error::api(format!("read the ConfigMap {name}")))?;
-    let says = |own: &Option<_>, there: &Option<_>| match (own, there) {
-        (Some(own), Some(there)) => contains(there, own),
-        (own, _) => own.is_none(),
+    let Some(there) = read.map_err(Error::api(format!("read the ConfigMap {name}")))? else {
+        return create(&maps, map, "ConfigMap").await.map(drop);
     };
-    let is_there = there.is_some_and(|there| {
-        says(&map.metadata.annotations, &there.metadata.annotations)
-            && map.metadata.owner_references == there.metadata.owner_references
-    });
-    if is_there {
+    if map.annotations().iter().all(|(name, value)| there.annotations().get(name) == Some(value)) {
         return Ok(());
     }
-    let apply = maps.patch(&name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(map)).await;
-    apply.map_err(Error::api(format!("apply the ConfigMap {name}"))).map(drop)
-}
-
-fn contains(
-    there: &std::collections::BTreeMap<String, String>,
-    own: &std::collections::BTreeMap<String, String>,
-) -> bool {
-    own.iter().all(|(name, value)| there.get(name) == Some(value))
+    let body = json!({"metadata": {"uid": there.uid(), "annotations": map.annotations()}});
+    let patched = maps.patch_metadata(&name, &PatchParams::default(), &Patch::Merge(body)).await;
+    patched.map_err(Error::api(format!("write the annotations of the ConfigMap {name}"))).map(drop)
 }
 
 /// Makes the Job. One that is there already (an answer that was lost) is taken as it is.

@@ -110,6 +110,9 @@ impl Run<'_> {
         now: Timestamp,
     ) -> Result<(Activity, Option<Timestamp>), Error> {
         let (job, client) = (self.observed.job.as_ref(), &self.context.client);
+        if asked.respells_active(self.observed.active.as_ref()) {
+            apply::config_map(client, &desired::revision(&self.base, asked)).await?;
+        }
         let state = job_state(job);
         let timing = Timing {
             now,

@@ -32,6 +32,18 @@ pub(super) struct Asked {
     pub(super) differing: Vec<String>,
 }
 
+impl Asked {
+    /// Whether the spec says what the active revision has in other words, such as a default that is written out. Remembered,
+    /// so that only a change of the spec from now on counts as one.
+    pub(super) fn respells_active(&self, active: Option<&StoredRevision>) -> bool {
+        active.is_some_and(|active| {
+            self.differing.is_empty()
+                && active.contract == self.ingestion.knowledge_base.contract
+                && active.spec_hash != self.spec_hash
+        })
+    }
+}
+
 /// What the spec asks for, where it and what it names are right; and the verdict.
 pub(super) fn validate(base: &KnowledgeBase, observed: &Observed) -> (Option<Asked>, Verdict) {
     let (asked, spec, unresolved) = match asked(base, observed) {

@@ -53,6 +53,27 @@ async fn synced_again(bench: &Bench<'_>, operator: &Operator<'_>, before: &Value
     synced(bench, operator, name).await
 }
 
+/// A knowledge base that is ingested twice, and whose spec then writes a default out: nothing is built for that.
+pub(crate) async fn is_ingested(bench: &Bench<'_>, operator: &Operator<'_>) -> Result<()> {
+    let kubelet = kubelet(bench, |ingestion| Fate::complete(ingestion, 1)).await?;
+    bench.apply(knowledge_base("whole", "One.")).await?;
+    let first = synced(bench, operator, "whole").await?;
+    bench.apply(knowledge_base("whole", "Two.")).await?;
+    let second = synced_again(bench, operator, &first).await?;
+    let revision = format!("kb-whole-revision-{}", second["status"]["activeRevision"].as_str().unwrap_or_default());
+    let spec = async || {
+        let stored = bench.get("configmap", &revision).await?;
+        Ok::<_, anyhow::Error>(stored["metadata"]["annotations"]["groundwork.dev/spec-hash"].clone())
+    };
+    let before = spec().await?;
+    bench.apply(with(knowledge_base("whole", "Two."), "/spec/chunking", json!({"childTokens": 100}))).await?;
+    operator.wait_until("the other spelling is remembered", async || Ok(spec().await? != before)).await?;
+    let third = synced(bench, operator, "whole").await?;
+    ensure!(third["status"]["lastRun"] == second["status"]["lastRun"], "{}", third["status"]);
+    ensure!(kubelet.started().len() == 2, "{:?}", kubelet.problem());
+    Ok(())
+}
+
 /// Created, changed, asked to sync, rebuilt, broken, repaired, deleted: what each step leaves.
 #[tokio::test]
 async fn a_knowledge_base_is_ingested_followed_and_rebuilt_all_its_life() -> Result<()> {

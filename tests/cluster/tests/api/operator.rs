@@ -66,6 +66,7 @@ async fn an_endpoint_is_reported_truthfully_all_its_life_with_the_charts_rights(
     }
     users_are_told(&bench, &operator).await?;
     a_policy_tells_its_limits(&bench, &operator).await?;
+    crate::knowledge_base::is_ingested(&bench, &operator).await?;
 
     let events = bench.kubectl(&["get", "events.events.k8s.io", "-o", "json"]).await?;
     let noted = |reason: &str| events.contains(&format!("\"reason\": \"{reason}\""));
