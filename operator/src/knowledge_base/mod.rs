@@ -129,7 +129,12 @@ impl Run<'_> {
                     // A crash may have come between the two.
                     apply::config_map(client, &desired::config(&self.base, asked, job)).await?;
                 }
-                Ok((activity(job), until))
+                // A Job is removed because another is due.
+                let activity = match state {
+                    JobState::Going => Activity::Ingesting(asked.wanted.revision.clone()),
+                    _ => activity(job),
+                };
+                Ok((activity, until))
             }
             (Step::Record, Some(job)) => {
                 *status = harvest::record(status, job, &self.observed.pods, &asked.wanted.revision, now);

@@ -81,8 +81,8 @@ impl Budget {
 fn by_tokens(limits: &Limits, used: Used, call: Call) -> Result<u64, Refusal> {
     let Some(limit) = limits.tokens else { return Ok(call.output_tokens) };
     let left = limit.saturating_sub(used.tokens);
-    let longest = left.saturating_sub(call.input_tokens);
-    enough(longest, call).ok_or_else(|| Refusal {
+    let longest = left.checked_sub(call.input_tokens);
+    longest.and_then(|longest| enough(longest, call)).ok_or_else(|| Refusal {
         rule: Rule::Tokens,
         message: format!(
             "the policy gives a question {limit} tokens (limits.tokens): {left} are left, and the next call of the model \
@@ -232,6 +232,13 @@ mod tests {
         let refusal = budget.reserve(call(1, 1)).unwrap_err();
         assert_eq!(refusal.rule, Rule::WallClock);
         assert!(refusal.message.contains("limits.wallClockSeconds"), "{refusal}");
+    }
+
+    #[test]
+    fn a_prompt_alone_may_pass_no_limit() {
+        let budget = Budget::new(&limits(Some(10), None));
+        assert_eq!(budget.reserve(call(11, 0)).unwrap_err().rule, Rule::Tokens);
+        assert!(budget.reserve(call(10, 0)).is_ok());
     }
 
     proptest! {

@@ -11,14 +11,31 @@ use super::{Entry, Proxy, Verb};
 const CONVERGED: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(20);
 /// What differs from one run to the next, by its field's name.
-const MASKED: [&str; 5] = ["uid", "resourceVersion", "creationTimestamp", "lastTransitionTime", "time"];
+const MASKED: [&str; 13] = [
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "lastTransitionTime",
+    "time",
+    "lastProbeTime",
+    "startTime",
+    "completionTime",
+    "startedAt",
+    "finishedAt",
+    // Uids of Jobs.
+    "job",
+    "controller-uid",
+    "batch.kubernetes.io/controller-uid",
+];
 
 /// An object without what differs from one run to the next. Namespaces differ, too: `namespace` is masked in every text.
 pub fn masked(object: &Value, namespace: &str) -> Value {
     match object {
         Value::Object(fields) => {
             let kept = fields.iter().filter(|(name, _)| !MASKED.contains(&name.as_str()));
-            kept.map(|(name, value)| (name.clone(), masked(value, namespace))).collect()
+            // Owners of an object are told apart by their uid among its managed fields.
+            let name = |name: &str| if name.starts_with("k:{\"uid\":") { "k:{uid}" } else { name }.to_owned();
+            kept.map(|(field, value)| (name(field), masked(value, namespace))).collect()
         }
         Value::Array(items) => {
             let mut items: Vec<Value> = items.iter().map(|item| masked(item, namespace)).collect();

@@ -217,7 +217,7 @@ async fn one_of_two_replicas_works_and_the_other_takes_over() -> Result<()> {
     bench.reaches(&third, "after-pause", "Ready", "True", "Available").await?;
     let how = second.ended().await?;
     ensure!(how.contains("exit status: 1"), "{how}");
-    ensure!(second.log().contains("lost the lease"), "{}", second.log());
+    ensure!(second.printed().contains("lost the lease"), "{}", second.log());
     let late: Vec<_> = bench
         .requests()?
         .into_iter()

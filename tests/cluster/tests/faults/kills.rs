@@ -4,6 +4,7 @@ use groundwork_cluster_tests::ControlPlane;
 use groundwork_cluster_tests::faults::{Entry, Fault, Pattern, Rule, Times, Verb, oracle};
 use std::collections::BTreeSet;
 
+use crate::knowledge_base::KnowledgeBases;
 use crate::model_endpoint::ModelEndpoints;
 use crate::scenario::{Outcome, Scenario, run};
 use crate::stage::Stage;
@@ -21,10 +22,35 @@ async fn a_kill_after_any_write_changes_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_after_any_write_of_an_ingestion_changes_nothing() -> Result<()> {
+    let test = "a_kill_after_any_write_of_an_ingestion_changes_nothing";
+    let Some(plane) = whole_run(test).await? else { return Ok(()) };
+    let (runs, restarts) = each_write(plane, &KnowledgeBases, Fault::Kill).await?;
+    ensure!(restarts == runs, "{restarts} restarts in {runs} runs");
+    Ok(())
+}
+
+/// What runs with all tests of the one above.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_after_some_writes_of_an_ingestion_changes_nothing() -> Result<()> {
+    let test = "a_kill_after_some_writes_of_an_ingestion_changes_nothing";
+    let Some(plane) = ControlPlane::shared(test).await? else { return Ok(()) };
+    let (clean, log) = recorded(plane, &KnowledgeBases).await?;
+    let rule = |number| Rule { on: Pattern::writes(), times: Times::Only(number), fault: Fault::Kill };
+    let rules: Vec<Rule> = (1..=oracle::writes(&log).len()).step_by(7).map(rule).collect();
+    let runs = rules.len();
+    let restarts = compared(plane, &KnowledgeBases, &clean, rules).await?;
+    ensure!(restarts == runs, "{restarts} restarts in {runs} runs");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_answer_to_any_write_changes_nothing() -> Result<()> {
     let Some(plane) = whole_run("a_lost_answer_to_any_write_changes_nothing").await? else { return Ok(()) };
     for fault in [Fault::LoseAnswer, Fault::Misreport { status: 504 }] {
         let (_, restarts) = each_write(plane, &ModelEndpoints, fault).await?;
+        ensure!(restarts == 0, "{restarts} restarts");
+        let (_, restarts) = each_write(plane, &KnowledgeBases, fault).await?;
         ensure!(restarts == 0, "{restarts} restarts");
     }
     Ok(())
@@ -33,12 +59,17 @@ async fn a_lost_answer_to_any_write_changes_nothing() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_refusal_of_every_write_changes_nothing() -> Result<()> {
     let Some(plane) = whole_run("a_first_refusal_of_every_write_changes_nothing").await? else { return Ok(()) };
-    let clean = recorded(plane, &ModelEndpoints).await?.0;
+    first_refusals(plane, &ModelEndpoints).await?;
+    first_refusals(plane, &KnowledgeBases).await
+}
+
+async fn first_refusals(plane: &ControlPlane, scenario: &impl Scenario) -> Result<()> {
+    let clean = recorded(plane, scenario).await?.0;
     let statuses = [(409, None), (429, Some(1)), (500, None), (503, Some(1)), (504, None)];
     let refusals = statuses.map(|(status, retry_after)| Fault::Refuse { status, retry_after });
     let faults = refusals.into_iter().chain([Fault::CutBefore]);
     let rules = faults.map(|fault| Rule { on: Pattern::writes(), times: Times::EveryOther, fault });
-    let restarts = compared(plane, &ModelEndpoints, &clean, rules.collect()).await?;
+    let restarts = compared(plane, scenario, &clean, rules.collect()).await?;
     ensure!(restarts == 0, "{restarts} restarts");
     Ok(())
 }
@@ -48,7 +79,12 @@ async fn a_first_refusal_of_every_write_changes_nothing() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_failure_of_any_request_changes_nothing() -> Result<()> {
     let Some(plane) = whole_run("a_first_failure_of_any_request_changes_nothing").await? else { return Ok(()) };
-    let (clean, log) = recorded(plane, &ModelEndpoints).await?;
+    first_failures(plane, &ModelEndpoints).await?;
+    first_failures(plane, &KnowledgeBases).await
+}
+
+async fn first_failures(plane: &ControlPlane, scenario: &impl Scenario) -> Result<()> {
+    let (clean, log) = recorded(plane, scenario).await?;
     // Events have new names each time.
     let asked = log.iter().map(|entry| &entry.call).filter(|call| !call.is_lease() && !call.is_event());
     let asked: BTreeSet<_> = asked.map(|call| (call.verb, &call.resource, &call.name)).collect();
@@ -57,7 +93,7 @@ async fn a_first_failure_of_any_request_changes_nothing() -> Result<()> {
         times: Times::Only(1),
         fault: Fault::Refuse { status: 500, retry_after: None },
     };
-    let restarts = compared(plane, &ModelEndpoints, &clean, asked.into_iter().map(rule).collect()).await?;
+    let restarts = compared(plane, scenario, &clean, asked.into_iter().map(rule).collect()).await?;
     ensure!(restarts == 0, "{restarts} restarts");
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! everything.
 
 mod kills;
+mod knowledge_base;
 mod model_endpoint;
 mod overload;
 mod scenario;

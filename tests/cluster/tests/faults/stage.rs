@@ -8,11 +8,12 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Secrets are looked for every second, a watch lasts five seconds and a lease three: the shortest that the chart takes.
-const IMPATIENT: [&str; 4] = [
+const IMPATIENT: [&str; 5] = [
     "operator.missingSecretSeconds=1",
     "operator.foundSecretSeconds=1",
     "operator.watchSeconds=5",
     "operator.leaseSeconds=3",
+    "ingestion.retrySeconds=1",
 ];
 /// The value of every Secret: it may stand nowhere else.
 pub(crate) const CANARY: &str = "canary-91c4e7";
@@ -99,6 +100,16 @@ impl<'a> Stage<'a> {
             .await
     }
 
+    /// Waits until no object of a kind in the group `batch` has these labels.
+    pub(crate) async fn gone(&self, resource: &str, labels: &str) -> Result<()> {
+        let path = format!("/apis/batch/v1/namespaces/{}/{resource}?labelSelector={labels}", self.namespace);
+        self.plane
+            .wait_until("they are gone", async || {
+                Ok(self.read(&path).await?["items"].as_array().is_some_and(Vec::is_empty))
+            })
+            .await
+    }
+
     /// An object of ours.
     pub(crate) async fn object(&self, resource: &str, name: &str) -> Result<Value> {
         Ok(self.read(&format!("{GROUP}/namespaces/{}/{resource}/{name}", self.namespace)).await?)
@@ -163,14 +174,14 @@ impl<'a> Stage<'a> {
         let logs: String =
             logs.map(|number| keeper.printed(&format!("operator-{}-r{number}", self.namespace))).collect();
         let events = self.read(&format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.namespace)).await?;
-        let endpoints = self.read(&format!("{GROUP}/namespaces/{}/modelendpoints", self.namespace)).await?;
         let (_, metrics) = last.get("/metrics").await?;
-        Ok(vec![
-            ("the log", logs),
-            ("an Event", events.to_string()),
-            ("an object", endpoints.to_string()),
-            ("the metrics", metrics),
-        ])
+        let mut texts = vec![("the log", logs), ("an Event", events.to_string()), ("the metrics", metrics)];
+        for collection in COMPARED.iter().filter(|collection| !collection.ends_with("/secrets")) {
+            let (group, resource) = collection.rsplit_once('/').context("a collection has a resource")?;
+            let list = self.read(&format!("{group}/namespaces/{}/{resource}", self.namespace)).await?;
+            texts.push(("an object", list.to_string()));
+        }
+        Ok(texts)
     }
 }
 
