@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{self, NAME_LENGTH};
+use crate::{AgentPipelineStatus, AuthenticationSpec, RuntimeSpec};
 
 /// How questions are answered: from which knowledge bases, found how, written by whom.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +16,33 @@ use crate::rules::{self, NAME_LENGTH};
     shortname = "ap",
     category = "groundwork",
     namespaced,
+    status = "AgentPipelineStatus",
     derive = "PartialEq",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status",
+        description = "Whether questions can be asked."
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason",
+        description = "Why."
+    ),
+    printcolumn(
+        name = "Replicas",
+        type_ = "integer",
+        json_path = ".status.replicas",
+        description = "Pods that can be asked."
+    ),
+    printcolumn(name = "URL", type_ = "string", json_path = ".status.url", description = "Where to ask."),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp",
+        description = "Time since it was made."
+    ),
     doc = "How questions are answered: from which knowledge bases, found how, written by whom.",
     validation = rules::object_name()
 )]
@@ -36,6 +63,12 @@ pub struct AgentPipelineSpec {
     /// Default: none; a question may take 180 seconds, tokens and cost are not bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_policy_ref: Option<ToolPolicyRef>,
+    /// Who may ask. Must be chosen in a cluster, and is read there only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authentication: Option<AuthenticationSpec>,
+    /// The pods that answer. Read in a cluster only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeSpec>,
 }
 
 /// Reference to a tool policy.

@@ -8,6 +8,8 @@ pub const RESOLVED_REFS: &str = "ResolvedRefs";
 pub const SYNCED: &str = "Synced";
 /// Whether a new index would differ from the one that is read, and nobody has asked for it.
 pub const REBUILD_AVAILABLE: &str = "RebuildAvailable";
+/// Whether pods of the newest configuration are coming, or have come; False where they do not.
+pub const PROGRESSING: &str = "Progressing";
 /// Whether the object serves some generation of its spec.
 pub const READY: &str = "Ready";
 /// True while the spec is not realised; read by kstatus.
@@ -75,11 +77,29 @@ pub enum Reason {
     SpecDiffers,
     /// A new index would not differ from the one that is read.
     SameContract,
+    /// It is not said who may ask.
+    AuthenticationRequired,
+    /// A KnowledgeBase that the spec names does not exist in the namespace.
+    KnowledgeBaseNotFound,
+    /// A KnowledgeBase that the spec names has no revision yet that could be read.
+    KnowledgeBaseNotReady,
+    /// The ToolPolicy that the spec names does not exist in the namespace. Pods that run deny every question.
+    PolicyNotFound,
+    /// Pods of the newest configuration are coming; those before answer meanwhile.
+    RollingOut,
+    /// All pods have the newest configuration.
+    RolledOut,
+    /// Pods of the newest configuration do not become ready; those before go on.
+    RolloutFailed,
+    /// No pod can be asked.
+    NoPodReady,
+    /// No pod is wanted.
+    ScaledToZero,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 37] = [
         Self::Accepted,
         Self::Invalid,
         Self::Undecodable,
@@ -108,6 +128,15 @@ impl Reason {
         Self::NeverSynced,
         Self::SpecDiffers,
         Self::SameContract,
+        Self::AuthenticationRequired,
+        Self::KnowledgeBaseNotFound,
+        Self::KnowledgeBaseNotReady,
+        Self::PolicyNotFound,
+        Self::RollingOut,
+        Self::RolledOut,
+        Self::RolloutFailed,
+        Self::NoPodReady,
+        Self::ScaledToZero,
     ];
 
     /// As conditions carry it.
@@ -141,6 +170,15 @@ impl Reason {
             Self::NeverSynced => "NeverSynced",
             Self::SpecDiffers => "SpecDiffers",
             Self::SameContract => "SameContract",
+            Self::AuthenticationRequired => "AuthenticationRequired",
+            Self::KnowledgeBaseNotFound => "KnowledgeBaseNotFound",
+            Self::KnowledgeBaseNotReady => "KnowledgeBaseNotReady",
+            Self::PolicyNotFound => "PolicyNotFound",
+            Self::RollingOut => "RollingOut",
+            Self::RolledOut => "RolledOut",
+            Self::RolloutFailed => "RolloutFailed",
+            Self::NoPodReady => "NoPodReady",
+            Self::ScaledToZero => "ScaledToZero",
         }
     }
 
@@ -185,6 +223,19 @@ impl Reason {
                 "A new index would differ from the one that is read; the message says in which fields."
             }
             Self::SameContract => "A new index would not differ from the one that is read.",
+            Self::AuthenticationRequired => "It is not said who may ask.",
+            Self::KnowledgeBaseNotFound => "A KnowledgeBase that the spec names does not exist in the namespace.",
+            Self::KnowledgeBaseNotReady => {
+                "A KnowledgeBase that the spec names has no revision yet that could be read."
+            }
+            Self::PolicyNotFound => {
+                "The ToolPolicy that the spec names does not exist in the namespace. Pods that run deny every question."
+            }
+            Self::RollingOut => "Pods of the newest configuration are coming; those before answer meanwhile.",
+            Self::RolledOut => "All pods have the newest configuration.",
+            Self::RolloutFailed => "Pods of the newest configuration do not become ready; those before go on.",
+            Self::NoPodReady => "No pod can be asked.",
+            Self::ScaledToZero => "No pod is wanted.",
         }
     }
 
@@ -202,13 +253,28 @@ impl Reason {
             | Self::Complete
             | Self::ReportLost
             | Self::NeverSynced
-            | Self::SameContract => None,
+            | Self::SameContract
+            | Self::RollingOut
+            | Self::RolledOut => None,
             Self::Invalid => Some("Change the field that the message names; `groundwork validate -f` checks offline."),
             Self::Undecodable => Some("Upgrade the operator to the version of the definitions, or remove the field."),
             Self::SecretNotFound => Some("Create the Secret in the same namespace, or correct the reference."),
             Self::SecretKeyNotFound => Some("Add the key to the Secret, or correct the reference."),
             Self::SecretKeyEmpty => Some("Put the value into the Secret's key."),
             Self::NotPermitted => Some("Apply the operator's Role of the chart in this namespace."),
+            Self::AuthenticationRequired => {
+                Some("Set spec.authentication: type ApiKeys with a Secret, or type None where everybody may.")
+            }
+            Self::KnowledgeBaseNotFound => {
+                Some("Create the KnowledgeBase in the same namespace, or correct the reference.")
+            }
+            Self::KnowledgeBaseNotReady => Some("See the conditions of the KnowledgeBase."),
+            Self::PolicyNotFound => Some("Create the ToolPolicy in the same namespace, or correct the reference."),
+            Self::RolloutFailed => {
+                Some("`kubectl describe pods` and `kubectl logs` of the pods say why; correct the spec or the image.")
+            }
+            Self::NoPodReady => Some("`kubectl describe pods` and `kubectl logs` of the pods say why."),
+            Self::ScaledToZero => Some("Raise spec.runtime.replicas, or `kubectl scale` the Deployment."),
             Self::StoreRequired => Some("Name a server in spec.vectorStore, for example type Qdrant."),
             Self::EndpointNotFound => Some("Create the ModelEndpoint in the same namespace, or correct the reference."),
             Self::EndpointNotForThis => Some("Add the use to the ModelEndpoint's spec.uses, or name another."),

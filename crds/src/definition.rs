@@ -13,13 +13,15 @@ pub const GROUP: &str = "groundwork.dev";
 pub const API_VERSION: &str = "groundwork.dev/v1alpha1";
 
 /// Fields that decide what the operator makes, and not what the runtime reads: `KIND.path`, with everything below them.
-pub const OPERATOR_FIELDS: [&str; 6] = [
+pub const OPERATOR_FIELDS: [&str; 8] = [
     "KnowledgeBase.rebuild",
     "KnowledgeBase.state",
     "KnowledgeBase.ingestion",
     "KnowledgeBase.sync.schedule",
     "KnowledgeBase.sync.timeZone",
     "KnowledgeBase.sync.suspend",
+    "AgentPipeline.authentication",
+    "AgentPipeline.runtime",
 ];
 
 /// One custom resource definition.

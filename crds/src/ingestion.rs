@@ -140,7 +140,7 @@ fn quantity() -> Rule {
         .message("must be an amount as Kubernetes writes it, for example \"500m\", \"2\" or \"1Gi\"")
 }
 
-fn claim_name() -> Rule {
+pub(crate) fn claim_name() -> Rule {
     Rule::new("self.matches('^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$')")
         .message("must be lower-case letters, digits, hyphens and dots, for example handbook-state")
 }

@@ -20,6 +20,8 @@ mod knowledge_base;
 mod model_endpoint;
 mod reference;
 mod rules;
+#[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
+mod serving;
 mod status;
 #[allow(unreachable_pub, reason = "the derive writes helper types beside each struct")]
 mod tool_policy;
@@ -42,9 +44,10 @@ pub use model_endpoint::{
     ApiKeySpec, LimitsSpec, ModelEndpoint, ModelEndpointSpec, ModelUse, PricesSpec, SecretKeyRef,
 };
 pub use reference::{conditions_reference, reference};
+pub use serving::{ApiKeysSpec, AuthenticationSpec, AuthenticationType, RuntimeSpec, SecretRef};
 pub use status::{
-    CompiledLimit, DocumentFailure, KnowledgeBaseStatus, LastRun, LastSync, Layer, ModelEndpointStatus, RunOutcome,
-    ToolPolicyStatus, UserRef,
+    AgentPipelineStatus, CompiledLimit, DocumentFailure, KnowledgeBaseStatus, LastRun, LastSync, Layer,
+    ModelEndpointStatus, RunOutcome, ServedRevision, ToolPolicyStatus, UserRef,
 };
 pub use tool_policy::{PolicyLimitsSpec, ToolPolicy, ToolPolicySpec};
 

@@ -7,6 +7,8 @@ pub(crate) const MANAGER: &str = "groundwork-operator";
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 /// Label of what belongs to a knowledge base.
 pub(crate) const KNOWLEDGE_BASE: &str = "groundwork.dev/knowledge-base";
+/// Label of what belongs to a pipeline.
+pub(crate) const PIPELINE: &str = "groundwork.dev/pipeline";
 /// Annotation of a knowledge base: a new value asks for a sync.
 pub(crate) const SYNC_REQUESTED_AT: &str = "groundwork.dev/sync-requested-at";
 /// Annotation of a knowledge base: a new value asks for a rebuild where one would differ.

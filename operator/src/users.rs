@@ -27,6 +27,11 @@ pub(crate) fn policies_of_pipeline(pipeline: &AgentPipeline) -> Vec<&str> {
     pipeline.spec.tool_policy_ref.iter().map(|policy| policy.name.as_str()).collect()
 }
 
+/// The knowledge bases that a pipeline names, in its own namespace.
+pub(crate) fn bases_of_pipeline(pipeline: &AgentPipeline) -> Vec<&str> {
+    pipeline.spec.knowledge_bases.iter().map(|base| base.name.as_str()).collect()
+}
+
 /// The objects of a kind that name another, by name.
 pub(crate) fn naming<K: Watched>(
     store: &Store<Guarded<K>>,

@@ -4,6 +4,7 @@ use futures::StreamExt;
 use futures::channel::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ToolPolicy};
 use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use kube_client::core::DeserializeGuard;
 use kube_client::{Api, Client, Resource};
@@ -32,6 +33,7 @@ impl Watched for AgentPipeline {}
 impl Watched for ModelEndpoint {}
 impl Watched for ToolPolicy {}
 impl Watched for Job {}
+impl Watched for Deployment {}
 
 /// An object that may have been stored by a newer version: such a one never stops the others.
 pub(crate) type Guarded<K> = DeserializeGuard<K>;

@@ -1,9 +1,9 @@
-//! The watches and the controllers of all kinds, and which touches which.
+//! The watches and the controllers of all kinds.
 
 use futures::FutureExt;
 use groundwork_crds::{AgentPipeline, KnowledgeBase, ModelEndpoint, ToolPolicy};
-use k8s_openapi::api::batch::v1::Job;
-use kube_client::{Client, ResourceExt};
+use k8s_openapi::api::apps::v1::Deployment;
+use kube_client::Client;
 use kube_runtime::events::{Recorder, Reporter};
 use kube_runtime::reflector::store::Writer;
 use kube_runtime::reflector::{self, Store};
@@ -19,8 +19,8 @@ use crate::context::{Context, Stores};
 use crate::controller::{Reconciled, control};
 use crate::health::{Health, Phase};
 use crate::metrics::Metrics;
-use crate::names::{KNOWLEDGE_BASE, MANAGED_BY, MANAGER};
-use crate::users::{endpoints_of_base, endpoints_of_pipeline, naming, policies_of_pipeline};
+use crate::names::{MANAGED_BY, MANAGER};
+use crate::routes::Routes;
 use crate::watch::{Guarded, Queue, Requests, Scope, Watched, watch};
 
 /// What is under way at the end may take so long.
@@ -49,36 +49,29 @@ impl Work {
         let (jobs, job_writer) = reflector::store();
         let stores = Stores { knowledge_bases, pipelines, endpoints, policies, jobs };
         let (base_queue, base_requests) = Queue::<KnowledgeBase>::new();
+        let (pipeline_queue, pipeline_requests) = Queue::<AgentPipeline>::new();
         let (endpoint_queue, endpoint_requests) = Queue::<ModelEndpoint>::new();
         let (policy_queue, policy_requests) = Queue::<ToolPolicy>::new();
+        let routes = Routes {
+            stores: stores.clone(),
+            bases: base_queue.clone(),
+            pipelines: pipeline_queue,
+            endpoints: endpoint_queue,
+            policies: policy_queue,
+        };
 
         let watcher = watcher::Config::default().timeout(settings.watch_seconds);
-        let mut watches =
-            Watches { set: JoinSet::new(), client: client.clone(), scope, watcher, metrics: metrics.clone() };
-        let (queue, own_queue) = (endpoint_queue.clone(), base_queue.clone());
-        watches.spawn(base_writer, move |object: &Guarded<KnowledgeBase>| {
-            let namespace = object.namespace().unwrap_or_default();
-            if let Ok(base) = &object.0 {
-                endpoints_of_base(base).into_iter().for_each(|name| queue.add(&namespace, name));
-            }
-            own_queue.add(&namespace, &object.name_any());
-        });
-        watches.watch_jobs(job_writer, base_queue.clone());
-        let (queue, other_queue) = (endpoint_queue.clone(), policy_queue.clone());
-        watches.watch(pipeline_writer, move |pipeline: &AgentPipeline, namespace| {
-            endpoints_of_pipeline(pipeline).into_iter().for_each(|name| queue.add(namespace, name));
-            policies_of_pipeline(pipeline).into_iter().for_each(|name| other_queue.add(namespace, name));
-        });
-        let (bases, own_queue, queue) = (stores.knowledge_bases.clone(), endpoint_queue.clone(), base_queue.clone());
-        watches.spawn(endpoint_writer, move |object: &Guarded<ModelEndpoint>| {
-            let (namespace, name) = (object.namespace().unwrap_or_default(), object.name_any());
-            for user in naming(&bases, (&namespace, &name), endpoints_of_base) {
-                queue.add(&namespace, &user.name);
-            }
-            own_queue.add(&namespace, &name);
-        });
+        // What the operator made itself.
+        let own = watcher.clone().labels(&format!("{MANAGED_BY}={MANAGER}"));
+        let mut watches = Watches { set: JoinSet::new(), client: client.clone(), scope, metrics: metrics.clone() };
+        watches.spawn(&watcher, base_writer, &routes, Routes::base);
+        watches.spawn(&watcher, pipeline_writer, &routes, Routes::pipeline);
+        watches.spawn(&watcher, endpoint_writer, &routes, Routes::endpoint);
+        watches.spawn(&watcher, policy_writer, &routes, Routes::policy);
+        watches.spawn(&own, job_writer, &routes, Routes::job);
+        watches.spawn(&own, reflector::store::<Guarded<Deployment>>().1, &routes, Routes::deployment);
         let wake = watches.wake(base_queue);
-        watches.watch_own(policy_writer, policy_queue);
+        drop(routes);
 
         let reporter = Reporter { controller: MANAGER.to_owned(), instance: settings.pod_name.clone() };
         let recorder = Recorder::new(client.clone(), reporter);
@@ -88,6 +81,7 @@ impl Work {
         // Waited for once: a store wakes only one of those who wait for its first list.
         let listed = all_listed(stores.clone()).boxed().shared();
         controllers.spawn(begin(listed.clone(), stores.knowledge_bases, base_requests, context.clone()));
+        controllers.spawn(begin(listed.clone(), stores.pipelines, pipeline_requests, context.clone()));
         controllers.spawn(begin(listed.clone(), stores.endpoints, endpoint_requests, context.clone()));
         controllers.spawn(begin(listed.clone(), stores.policies, policy_requests, context));
         controllers.spawn(async move {
@@ -133,41 +127,27 @@ async fn all_listed(stores: Stores) -> bool {
     listed.await.is_ok()
 }
 
-/// Watches and what each is started with.
+/// Watches and what all are started with.
 struct Watches {
     set: JoinSet<()>,
     client: Client,
     scope: Scope,
-    watcher: watcher::Config,
     metrics: Arc<Metrics>,
 }
 
 impl Watches {
-    /// Calls `touched` with each object of the kind that came, changed or went, and with its namespace. One that cannot be
-    /// read names nothing.
-    fn watch<K: Watched>(&mut self, writer: Writer<Guarded<K>>, touched: impl Fn(&K, &str) + Send + 'static) {
-        self.spawn(writer, move |object| {
-            if let Ok(readable) = &object.0 {
-                touched(readable, &object.namespace().unwrap_or_default());
-            }
-        });
-    }
-
-    /// Adds each object of the kind itself to its queue.
-    fn watch_own<K: Watched>(&mut self, writer: Writer<Guarded<K>>, queue: Queue<K>) {
-        self.spawn(writer, move |object| {
-            queue.add(&object.namespace().unwrap_or_default(), &object.name_any());
-        });
-    }
-
-    /// Watches the operator's own Jobs and adds the knowledge base of each to its queue.
-    fn watch_jobs(&mut self, writer: Writer<Guarded<Job>>, queue: Queue<KnowledgeBase>) {
-        let settings = self.watcher.clone().labels(&format!("{MANAGED_BY}={MANAGER}"));
-        self.spawn_with(settings, writer, move |job: &Guarded<Job>| {
-            if let Some(base) = job.labels().get(KNOWLEDGE_BASE) {
-                queue.add(&job.namespace().unwrap_or_default(), base);
-            }
-        });
+    /// Tells `route` each object of the kind that came, changed or went.
+    fn spawn<K: Watched>(
+        &mut self,
+        settings: &watcher::Config,
+        writer: Writer<Guarded<K>>,
+        routes: &Routes,
+        route: fn(&Routes, &Guarded<K>),
+    ) {
+        let (client, scope, metrics) = (self.client.clone(), self.scope.clone(), self.metrics.clone());
+        let (settings, routes) = (settings.clone(), routes.clone());
+        let touched = move |object: &Guarded<K>| route(&routes, object);
+        self.set.spawn(async move { watch(client, &scope, settings, writer, metrics, touched).await });
     }
 
     /// Adds what is sent to a queue. Ends with the watches, so that a sender that is kept does not keep the controllers.
@@ -179,19 +159,5 @@ impl Watches {
             }
         });
         sender
-    }
-
-    fn spawn<K: Watched>(&mut self, writer: Writer<Guarded<K>>, touched: impl Fn(&Guarded<K>) + Send + 'static) {
-        self.spawn_with(self.watcher.clone(), writer, touched);
-    }
-
-    fn spawn_with<K: Watched>(
-        &mut self,
-        watcher: watcher::Config,
-        writer: Writer<Guarded<K>>,
-        touched: impl Fn(&Guarded<K>) + Send + 'static,
-    ) {
-        let (client, scope, metrics) = (self.client.clone(), self.scope.clone(), self.metrics.clone());
-        self.set.spawn(async move { watch(client, &scope, watcher, writer, metrics, touched).await });
     }
 }

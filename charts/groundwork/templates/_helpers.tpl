@@ -57,11 +57,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
   verbs: [list, watch]
 # The newest status is read before it is written, since a copy may lag behind.
 - apiGroups: [groundwork.dev]
-  resources: [knowledgebases, modelendpoints, toolpolicies]
+  resources: [knowledgebases, agentpipelines, modelendpoints, toolpolicies]
   verbs: [get]
 # What was found is reported. Specs are never written.
 - apiGroups: [groundwork.dev]
-  resources: [knowledgebases/status, modelendpoints/status, toolpolicies/status]
+  resources: [knowledgebases/status, agentpipelines/status, modelendpoints/status, toolpolicies/status]
   verbs: [patch]
 # A knowledge base is ingested by one Job at a time; a finished one is removed when the next is due.
 - apiGroups: [batch]
@@ -71,14 +71,30 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [""]
   resources: [pods]
   verbs: [list]
-# Contracts of revisions and configurations of ingestions are kept in ConfigMaps; applying one that is new needs both verbs.
+# Contracts of revisions, configurations and policies are ConfigMaps; old configurations of a pipeline are found and removed.
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get, create, patch]
+  verbs: [get, list, create, patch, delete]
 # Whether the volumes of sources are there is looked up by name; one for the state of syncs is made, and never changed.
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, create]
+# A pipeline is a Deployment; applying one that is new needs create beside patch.
+- apiGroups: [apps]
+  resources: [deployments]
+  verbs: [get, list, watch, create, patch]
+# Where questions are asked, and as whom the pods run.
+- apiGroups: [""]
+  resources: [services, serviceaccounts]
+  verbs: [get, create, patch]
+# One pod at a time may be taken away.
+- apiGroups: [policy]
+  resources: [poddisruptionbudgets]
+  verbs: [get, create, patch]
+# Which configurations rollouts before the present one have is read from their ReplicaSets.
+- apiGroups: [apps]
+  resources: [replicasets]
+  verbs: [list]
 # Whether a Secret and its key exist is looked up by name; no Secret is ever listed or watched.
 - apiGroups: [""]
   resources: [secrets]

@@ -1,36 +1,30 @@
 //! What must be there for an ingestion. Pure.
 
 use groundwork_config::Contract;
-use groundwork_crds::{IngestionSpec, KnowledgeBase, QuantitiesSpec, ResourcesSpec, SourceType};
+use groundwork_crds::{IngestionSpec, KnowledgeBase, SourceType};
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMap, ConfigMapVolumeSource, Container, EmptyDirVolumeSource, LocalObjectReference,
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimVolumeSource, PodSecurityContext, PodSpec,
-    PodTemplateSpec, ResourceRequirements, SeccompProfile, SecretVolumeSource, SecurityContext, Volume, VolumeMount,
+    ConfigMap, Container, PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSpec, PodTemplateSpec,
     VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube_client::{Resource, ResourceExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_client::ResourceExt;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::names::{self, CONFIG_FOLDER, CONTRACT_FILE, INGESTION_FILE, SECRETS_FOLDER, SOURCES_FOLDER, STATE_FOLDER};
+use super::names::{self, CONTRACT_FILE, INGESTION_FILE, STATE_FOLDER};
 use super::observe::Observed;
 use super::validate::Asked;
 use crate::names::{
-    ACCEPT_DELETES, CONFIG_HASH, KNOWLEDGE_BASE, MANAGED_BY, MANAGER, REBUILD_REQUESTED_AT, REVISION, SPEC_HASH,
-    SYNC_REQUESTED_AT,
+    ACCEPT_DELETES, CONFIG_HASH, KNOWLEDGE_BASE, REBUILD_REQUESTED_AT, REVISION, SPEC_HASH, SYNC_REQUESTED_AT,
 };
+use crate::pods::{self, CONFIG_FOLDER, Mounted, SOURCES_FOLDER};
 
 const DEFAULT_STATE_SIZE: &str = "1Gi";
 const DEFAULT_DEADLINE_SECONDS: i32 = 21_600;
 const DEFAULT_BACKOFF_LIMIT: i32 = 3;
 /// Longer than a sync takes to end after SIGTERM.
 const GRACE_SECONDS: i64 = 60;
-/// Any user but root; volumes are given to its group.
-const USER: i64 = 65_532;
-/// Readable by the user and its group only.
-const SECRET_MODE: i32 = 0o440;
 /// Where extraction writes what does not fit into memory.
 const SCRATCH_SIZE: &str = "4Gi";
 
@@ -78,8 +72,8 @@ fn contract_text(contract: &Contract) -> String {
 
 /// What the pod reads. It goes with its Job.
 pub(super) fn config(base: &KnowledgeBase, asked: &Asked, job: &Job) -> ConfigMap {
-    let mut metadata = metadata(base, names::config(&base.name_any(), &asked.wanted.config_hash), BTreeMap::new());
-    metadata.owner_references = job.controller_owner_ref(&()).map(|owner| vec![plain(owner)]);
+    let name = names::config(&base.name_any(), &asked.wanted.config_hash);
+    let metadata = pods::metadata(job, name, labels(base), BTreeMap::new());
     let text = serde_json::to_string_pretty(&asked.ingestion).expect("a configuration holds only JSON types");
     ConfigMap {
         metadata,
@@ -132,35 +126,20 @@ fn pod(base: &KnowledgeBase, asked: &Asked, observed: &Observed, spec: &Ingestio
         "--report=/dev/termination-log".to_owned(),
     ];
     arguments.extend(newly_accepted.then(|| "--accept-deletes".to_owned()));
-    let pull_secrets: Vec<LocalObjectReference> =
-        spec.image_pull_secrets.iter().map(|secret| LocalObjectReference { name: secret.name.clone() }).collect();
     PodSpec {
         restart_policy: Some("Never".to_owned()),
         automount_service_account_token: Some(false),
         enable_service_links: Some(false),
         termination_grace_period_seconds: Some(GRACE_SECONDS),
-        image_pull_secrets: (!pull_secrets.is_empty()).then_some(pull_secrets),
-        security_context: Some(PodSecurityContext {
-            run_as_non_root: Some(true),
-            run_as_user: Some(USER),
-            run_as_group: Some(USER),
-            fs_group: Some(USER),
-            fs_group_change_policy: Some("OnRootMismatch".to_owned()),
-            seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),
-            ..PodSecurityContext::default()
-        }),
+        image_pull_secrets: pods::pull_secrets(&spec.image_pull_secrets),
+        security_context: Some(pods::pod_security()),
         containers: vec![Container {
             name: "ingest".to_owned(),
             image: Some(spec.image.clone().unwrap_or_else(|| default_image.to_owned())),
             command: Some(vec!["groundwork".to_owned()]),
             args: Some(arguments),
-            resources: Some(resources(spec.resources.as_ref())),
-            security_context: Some(SecurityContext {
-                allow_privilege_escalation: Some(false),
-                read_only_root_filesystem: Some(true),
-                capabilities: Some(Capabilities { drop: Some(vec!["ALL".to_owned()]), add: None }),
-                ..SecurityContext::default()
-            }),
+            resources: Some(pods::resources(spec.resources.as_ref())),
+            security_context: Some(pods::container_security()),
             volume_mounts: Some(mounts),
             ..Container::default()
         }],
@@ -169,101 +148,27 @@ fn pod(base: &KnowledgeBase, asked: &Asked, observed: &Observed, spec: &Ingestio
     }
 }
 
-/// Each volume with where it is mounted.
-fn volumes(base: &KnowledgeBase, asked: &Asked, observed: &Observed) -> Vec<(Volume, VolumeMount)> {
-    let mount = |name: &str, path: String, read_only: bool| VolumeMount {
-        name: name.to_owned(),
-        mount_path: path,
-        read_only: read_only.then_some(true),
-        ..VolumeMount::default()
-    };
-    let volume = |name: &str| Volume { name: name.to_owned(), ..Volume::default() };
-    let claim = |name: &str, read_only: bool| {
-        let read_only = read_only.then_some(true);
-        Some(PersistentVolumeClaimVolumeSource { claim_name: name.to_owned(), read_only })
-    };
-    let config = ConfigMapVolumeSource {
-        name: names::config(&base.name_any(), &asked.wanted.config_hash),
-        ..ConfigMapVolumeSource::default()
-    };
-    let scratch = EmptyDirVolumeSource { size_limit: Some(Quantity(SCRATCH_SIZE.to_owned())), medium: None };
+fn volumes(base: &KnowledgeBase, asked: &Asked, observed: &Observed) -> Vec<Mounted> {
+    let config = names::config(&base.name_any(), &asked.wanted.config_hash);
     let mut volumes = vec![
-        (Volume { config_map: Some(config), ..volume("config") }, mount("config", CONFIG_FOLDER.to_owned(), true)),
-        (
-            Volume { persistent_volume_claim: claim(&names::state_claim(base), false), ..volume("state") },
-            mount("state", STATE_FOLDER.to_owned(), false),
-        ),
-        (Volume { empty_dir: Some(scratch), ..volume("tmp") }, mount("tmp", "/tmp".to_owned(), false)),
+        pods::config_map("config", config, CONFIG_FOLDER),
+        pods::claim("state", &names::state_claim(base), STATE_FOLDER.to_owned(), false),
+        pods::scratch(SCRATCH_SIZE),
     ];
-    for source in &base.spec.sources {
-        let Some(spec) =
-            source.persistent_volume_claim.as_ref().filter(|_| source.r#type == SourceType::PersistentVolumeClaim)
-        else {
-            continue;
-        };
-        let name = format!("source-{}", source.name);
-        volumes.push((
-            Volume { persistent_volume_claim: claim(&spec.claim_name, true), ..volume(&name) },
-            mount(&name, format!("{SOURCES_FOLDER}/{}", source.name), true),
-        ));
+    for source in base.spec.sources.iter().filter(|source| source.r#type == SourceType::PersistentVolumeClaim) {
+        let Some(claim) = &source.persistent_volume_claim else { continue };
+        let (volume, path) = (format!("source-{}", source.name), format!("{SOURCES_FOLDER}/{}", source.name));
+        volumes.push(pods::claim(&volume, &claim.claim_name, path, true));
     }
     let secrets: BTreeSet<&str> = observed.keys.iter().map(|key| key.wanted.name.as_str()).collect();
-    for (index, secret) in secrets.into_iter().enumerate() {
-        let name = format!("secret-{index}");
-        let source = SecretVolumeSource {
-            secret_name: Some(secret.to_owned()),
-            default_mode: Some(SECRET_MODE),
-            ..SecretVolumeSource::default()
-        };
-        volumes.push((
-            Volume { secret: Some(source), ..volume(&name) },
-            mount(&name, format!("{SECRETS_FOLDER}/{secret}"), true),
-        ));
-    }
+    volumes.extend(pods::secrets(secrets));
     volumes
 }
 
-fn resources(spec: Option<&ResourcesSpec>) -> ResourceRequirements {
-    let spec = spec.cloned().unwrap_or_else(|| ResourcesSpec {
-        requests: Some(QuantitiesSpec {
-            cpu: Some("100m".to_owned()),
-            memory: Some("256Mi".to_owned()),
-            ephemeral_storage: None,
-        }),
-        limits: Some(QuantitiesSpec { memory: Some("2Gi".to_owned()), ..QuantitiesSpec::default() }),
-    });
-    let quantities = |list: Option<QuantitiesSpec>| {
-        let list = list?;
-        let named = [("cpu", list.cpu), ("memory", list.memory), ("ephemeral-storage", list.ephemeral_storage)];
-        Some(named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Quantity(value?)))).collect())
-    };
-    ResourceRequirements { requests: quantities(spec.requests), limits: quantities(spec.limits), claims: None }
-}
-
-/// Metadata of an object that goes with the knowledge base.
 fn metadata(base: &KnowledgeBase, name: String, annotations: BTreeMap<String, String>) -> ObjectMeta {
-    ObjectMeta {
-        name: Some(name),
-        namespace: base.namespace(),
-        labels: Some(labels(base)),
-        annotations: (!annotations.is_empty()).then_some(annotations),
-        owner_references: base.controller_owner_ref(&()).map(|owner| vec![plain(owner)]),
-        ..ObjectMeta::default()
-    }
-}
-
-/// Without blocking the owner's deletion, which would need one more right.
-fn plain(owner: OwnerReference) -> OwnerReference {
-    OwnerReference { block_owner_deletion: None, ..owner }
+    pods::metadata(base, name, labels(base), annotations)
 }
 
 fn labels(base: &KnowledgeBase) -> BTreeMap<String, String> {
-    [
-        ("app.kubernetes.io/name", "groundwork"),
-        ("app.kubernetes.io/component", "ingestion"),
-        (MANAGED_BY, MANAGER),
-        (KNOWLEDGE_BASE, &base.name_any()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-    .into()
+    pods::labels("ingestion", KNOWLEDGE_BASE, &base.name_any())
 }

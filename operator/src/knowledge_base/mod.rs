@@ -35,6 +35,9 @@ use plan::{JobState, Step, Timing};
 use status::Activity;
 use validate::Asked;
 
+pub(crate) use names::{CONTRACT_FILE, revision as revision_name};
+pub(crate) use validate::options;
+
 /// Whoever waits for a place looks again after this time, should nobody tell.
 const LOOK_FOR_A_PLACE: Duration = Duration::from_secs(60);
 

@@ -4,17 +4,11 @@ use groundwork_crds::KnowledgeBase;
 use kube_client::ResourceExt;
 
 /// Key of a revision's ConfigMap.
-pub(super) const CONTRACT_FILE: &str = "contract.json";
+pub(crate) const CONTRACT_FILE: &str = "contract.json";
 /// Key of an ingestion's ConfigMap, and the file in the pod.
 pub(super) const INGESTION_FILE: &str = "ingestion.json";
-/// Where the pod finds its configuration.
-pub(super) const CONFIG_FOLDER: &str = "/etc/groundwork";
 /// Where state is mounted.
 pub(super) const STATE_FOLDER: &str = "/var/lib/groundwork";
-/// Where Secrets are mounted: a key is the file `NAME/KEY` in it.
-pub(super) const SECRETS_FOLDER: &str = "/var/run/groundwork/secrets";
-/// Where the volumes of sources are mounted, each under the source's name.
-pub(super) const SOURCES_FOLDER: &str = "/var/run/groundwork/sources";
 
 /// The Job; fixed, so that there is never a second.
 pub(super) fn job(base: &str) -> String {
@@ -27,7 +21,7 @@ pub(super) fn config(base: &str, config_hash: &str) -> String {
 }
 
 /// The ConfigMap of a revision.
-pub(super) fn revision(base: &str, revision: &str) -> String {
+pub(crate) fn revision(base: &str, revision: &str) -> String {
     format!("kb-{base}-revision-{revision}")
 }
 

@@ -1,5 +1,5 @@
-//! Everything that is read for a knowledge base. Nothing comes from a copy that may be old, except what other objects say:
-//! what is decided here makes and removes Jobs.
+//! Everything that is read for a knowledge base. Nothing comes from a copy that may be old: what is decided here makes and
+//! removes Jobs.
 
 use groundwork_config::Contract;
 use groundwork_crds::{KnowledgeBase, ModelEndpoint, SourceType, StateClaimSpec};
@@ -14,11 +14,12 @@ use crate::context::Context;
 use crate::controller::{Again, Error};
 use crate::names::{REBUILD_REQUESTED_AT, SPEC_HASH};
 use crate::secrets::{KeyLookup, NamedKey, jittered};
+use crate::users::endpoints_of_base;
 
 /// What was found.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
-    /// Endpoints of the namespace that can be read.
+    /// The endpoint that the spec names, where it is there.
     pub(super) endpoints: Vec<ModelEndpoint>,
     pub(super) keys: Vec<NamedKey>,
     pub(super) claims: Vec<NamedClaim>,
@@ -71,7 +72,7 @@ pub(super) async fn observe(base: &KnowledgeBase, context: &Context) -> Result<O
         Some(name) => has_claim(&name, &namespace, context).await?,
         None => true,
     };
-    let endpoints = endpoints(&namespace, context);
+    let endpoints = endpoints(base, &namespace, context).await?;
     let job = job(base, &namespace, context).await?;
     let pods = match &job {
         Some(job) if has_ended(job) || job.metadata.deletion_timestamp.is_some() => {
@@ -110,13 +111,15 @@ async fn pods(job: &Job, namespace: &str, context: &Context) -> Result<Vec<Pod>,
     Ok(listed.map_err(Error::api(format!("list the pods of the Job {namespace}/{}", job.name_any())))?.items)
 }
 
-fn endpoints(namespace: &str, context: &Context) -> Vec<ModelEndpoint> {
-    let all = context.stores.endpoints.state();
-    let readable = all.iter().filter_map(|endpoint| endpoint.0.as_ref().ok());
-    let mut endpoints: Vec<_> =
-        readable.filter(|endpoint| endpoint.metadata.namespace.as_deref() == Some(namespace)).cloned().collect();
-    endpoints.sort_by_key(|endpoint| endpoint.name_any());
-    endpoints
+/// The endpoint that the spec names, where it is there.
+async fn endpoints(base: &KnowledgeBase, namespace: &str, context: &Context) -> Result<Vec<ModelEndpoint>, Error> {
+    let api: Api<ModelEndpoint> = Api::namespaced(context.client.clone(), namespace);
+    let mut endpoints = Vec::new();
+    for name in endpoints_of_base(base) {
+        let read = api.get_opt(name).await;
+        endpoints.extend(read.map_err(Error::api(format!("read the ModelEndpoint {namespace}/{name}")))?);
+    }
+    Ok(endpoints)
 }
 
 async fn keys(

@@ -7,9 +7,11 @@ use k8s_openapi::api::batch::v1::Job;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+use super::desired;
 use super::observe::{Observed, StoredRevision};
 use super::validate::{Asked, validate};
-use super::{desired, names};
+use crate::fields::{leaves, set};
+use crate::pods::SOURCES_FOLDER;
 
 const FULL: &str = include_str!("../../../crds/fixtures/full.json");
 
@@ -95,26 +97,6 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-fn set(target: &mut Value, pointer: &str, value: Value) {
-    let (parent, last) = pointer
-        .rsplit_once('/')
-        .map_or(("/spec".to_owned(), pointer), |(parent, last)| (format!("/spec/{parent}"), last));
-    match target.pointer_mut(&parent).unwrap() {
-        Value::Object(map) => drop(map.insert(last.to_owned(), value)),
-        other => panic!("{parent} is {other}"),
-    }
-}
-
-fn leaves(path: String, schema: &Value, found: &mut BTreeSet<String>) {
-    if let Some(properties) = schema["properties"].as_object() {
-        properties.iter().for_each(|(name, property)| leaves(format!("{path}.{name}"), property, found));
-    } else if schema["items"].is_object() {
-        leaves(format!("{path}[]"), &schema["items"], found);
-    } else {
-        found.insert(path);
-    }
-}
-
 #[test]
 fn every_leaf_that_only_the_operator_reads_has_a_row() {
     let mut all = BTreeSet::new();
@@ -155,6 +137,6 @@ fn the_job_runs_under_the_restricted_profile_and_reads_what_the_configuration_na
     configuration.config_map.as_mut().unwrap().name.truncate("kb-two-ingest-".len());
     insta::assert_yaml_snapshot!("ingestion_job", job);
     let source = &asked.ingestion.knowledge_base.sources[0];
-    let path = format!("{}/files/a/b", names::SOURCES_FOLDER);
+    let path = format!("{}/files/a/b", SOURCES_FOLDER);
     assert_eq!(serde_json::to_value(&source.kind).unwrap(), json!({"folder": {"path": path}}));
 }

@@ -7,13 +7,14 @@ use groundwork_crds::{KnowledgeBase, RebuildSpec};
 use kube_client::ResourceExt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::names;
 use super::observe::{Observed, StoredRevision};
 use super::plan::Wanted;
 use super::schedule::Schedule;
 use crate::names::{ACCEPT_DELETES, REBUILD_REQUESTED_AT, SYNC_REQUESTED_AT};
+use crate::pods::{SECRETS_FOLDER, SOURCES_FOLDER};
 use crate::verdict::{Problem, Verdict};
 
 /// A ConfigMap holds a mebibyte; names and contract need some of it.
@@ -64,7 +65,8 @@ enum Wrong {
 fn asked(base: &KnowledgeBase, observed: &Observed) -> Result<Asked, Wrong> {
     let schedule = Schedule::of(base).map_err(Wrong::Spec)?;
     let objects = Objects { endpoints: observed.endpoints.clone(), ..Objects::default() };
-    let mut ingestion = compile_ingestion(base, &objects, &options(base)).map_err(|mistake| wrong(&mistake))?;
+    let mut ingestion =
+        compile_ingestion(base, &objects, &options(std::slice::from_ref(base))).map_err(|mistake| wrong(&mistake))?;
     if ingestion.knowledge_base.store == Store::Embedded {
         return Err(Wrong::Spec(Problem::new(
             Reason::StoreRequired,
@@ -146,20 +148,20 @@ fn compare(path: &str, a: &Value, b: &Value, paths: &mut Vec<String>) {
     }
 }
 
-fn options(base: &KnowledgeBase) -> Options {
-    let volume = |name: &str| {
-        let volume = Volume {
-            namespace: base.namespace().unwrap_or_default(),
-            knowledge_base: base.name_any(),
-            name: name.to_owned(),
-        };
-        (volume, Path::new(names::SOURCES_FOLDER).join(name))
-    };
-    Options {
-        pipeline: None,
-        volumes: base.spec.sources.iter().map(|source| volume(&source.name)).collect(),
-        secrets_dir: PathBuf::from(names::SECRETS_FOLDER),
+/// Places in the pods of these knowledge bases.
+pub(crate) fn options(bases: &[KnowledgeBase]) -> Options {
+    let mut volumes = BTreeMap::new();
+    for base in bases {
+        for source in &base.spec.sources {
+            let volume = Volume {
+                namespace: base.namespace().unwrap_or_default(),
+                knowledge_base: base.name_any(),
+                name: source.name.clone(),
+            };
+            volumes.insert(volume, Path::new(SOURCES_FOLDER).join(&source.name));
+        }
     }
+    Options { pipeline: None, volumes, secrets_dir: PathBuf::from(SECRETS_FOLDER) }
 }
 
 fn wrong(mistake: &Mistake) -> Wrong {

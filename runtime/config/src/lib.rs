@@ -8,6 +8,7 @@ mod contract;
 mod ingestion;
 mod pipeline;
 mod policy;
+mod serving;
 mod source;
 
 #[cfg(feature = "compile")]
@@ -20,6 +21,7 @@ pub use contract::{
 pub use ingestion::{FailedDocument, Ingestion, IngestionReport, Revision, collection_name, revision_id};
 pub use pipeline::{ArmWeights, Endpoint, EndpointUse, Fusion, Pipeline, Prices, Retrieval, RetrievalMode};
 pub use policy::{Limits, Policy};
+pub use serving::{Authentication, Serving};
 pub use source::{InlineDocument, KnowledgeBase, MetadataKeys, Qdrant, Source, SourceKind, Store, SyncPolicy};
 
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ use super::schema::{self, Finding, suggestion};
 #[derive(Clone, Debug)]
 pub(crate) enum Object {
     KnowledgeBase(Box<KnowledgeBase>),
-    AgentPipeline(AgentPipeline),
+    AgentPipeline(Box<AgentPipeline>),
     ModelEndpoint(ModelEndpoint),
     ToolPolicy(ToolPolicy),
 }
@@ -186,7 +186,7 @@ impl Document {
     pub(crate) fn push_to(&self, objects: &mut Objects) {
         match &self.object {
             Object::KnowledgeBase(one) => objects.knowledge_bases.push(one.as_ref().clone()),
-            Object::AgentPipeline(one) => objects.pipelines.push(one.clone()),
+            Object::AgentPipeline(one) => objects.pipelines.push(one.as_ref().clone()),
             Object::ModelEndpoint(one) => objects.endpoints.push(one.clone()),
             Object::ToolPolicy(one) => objects.policies.push(one.clone()),
         }

@@ -2,10 +2,11 @@
 //! status that their end would have; everything between is the real thing.
 
 use anyhow::{Context, Result};
-use groundwork_config::{Ingestion, IngestionReport, revision_id};
+use groundwork_config::{Ingestion, IngestionReport, Serving, revision_id};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube_client::api::{ListParams, Patch, PatchParams};
 use kube_client::{Api, Client, ResourceExt};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,9 @@ use tokio::task::JoinHandle;
 
 const POLL: Duration = Duration::from_millis(50);
 const INGESTION: &str = "app.kubernetes.io/component=ingestion";
+const RUNTIME: &str = "app.kubernetes.io/component=runtime";
+/// Pods of images with this word never become ready.
+const BROKEN: &str = "broken";
 
 /// How a pod's container ends.
 #[derive(Clone, Debug)]
@@ -57,9 +61,19 @@ pub struct Started {
     pub ingestion: Ingestion,
 }
 
+/// A pod that serves.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Its image.
+    pub image: String,
+    /// What it read.
+    pub serving: Serving,
+}
+
 #[derive(Default)]
 struct Seen {
     started: Vec<Started>,
+    served: Vec<Served>,
     known: BTreeSet<String>,
     together: Vec<String>,
     problem: Option<String>,
@@ -79,7 +93,11 @@ impl Kubelet {
         let task = tokio::spawn(async move {
             let mut decide = decide;
             loop {
-                if let Err(error) = look(&client, &namespace, &shared, &mut decide).await {
+                let looked = async {
+                    look(&client, &namespace, &shared, &mut decide).await?;
+                    serve(&client, &namespace, &shared).await
+                };
+                if let Err(error) = looked.await {
                     locked(&shared).problem = Some(format!("{error:#}"));
                 }
                 tokio::time::sleep(POLL).await;
@@ -91,6 +109,11 @@ impl Kubelet {
     /// The pods that were started so far.
     pub fn started(&self) -> Vec<Started> {
         locked(&self.seen).started.clone()
+    }
+
+    /// The pods that were started so far to serve.
+    pub fn served(&self) -> Vec<Served> {
+        locked(&self.seen).served.clone()
     }
 
     /// Knowledge bases of which two pods were alive at a time: never any.
@@ -156,14 +179,52 @@ async fn look(
     Ok(())
 }
 
-/// What the pod's container would read, once it is there.
+/// Makes every pod that serves ready, unless its image is broken.
+async fn serve(client: &Client, namespace: &str, seen: &Mutex<Seen>) -> Result<()> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    for pod in pods.list(&ListParams::default().labels(RUNTIME)).await?.items {
+        let uid = pod.uid().unwrap_or_default();
+        if pod.metadata.deletion_timestamp.is_some() || locked(seen).known.contains(&uid) {
+            continue;
+        }
+        let Some(serving) = read(client, namespace, &pod, "serving.json").await? else { continue };
+        let image = pod.spec.as_ref().and_then(|spec| spec.containers[0].image.clone()).unwrap_or_default();
+        let ready = !image.contains(BROKEN);
+        let truth = if ready { "True" } else { "False" };
+        let condition =
+            |kind: &str| json!({"type": kind, "status": truth, "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        let conditions = ["Ready", "ContainersReady"].map(condition);
+        let patch = Patch::Merge(json!({"status": {
+            "phase": "Running",
+            "conditions": conditions,
+            "containerStatuses": [{
+                "name": "runtime", "image": image, "imageID": "", "ready": ready, "restartCount": 0,
+                "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
+            }],
+        }}));
+        match pods.patch_status(&pod.name_any(), &PatchParams::default(), &patch).await {
+            Err(kube_client::Error::Api(status)) if status.is_not_found() => continue,
+            other => drop(other?),
+        }
+        let mut seen = locked(seen);
+        seen.known.insert(uid);
+        seen.served.push(Served { image, serving });
+    }
+    Ok(())
+}
+
 async fn configuration(client: &Client, namespace: &str, pod: &Pod) -> Result<Option<Ingestion>> {
+    read(client, namespace, pod, "ingestion.json").await
+}
+
+/// What the pod's container would read, once it is there.
+async fn read<T: DeserializeOwned>(client: &Client, namespace: &str, pod: &Pod, file: &str) -> Result<Option<T>> {
     let volumes = pod.spec.as_ref().and_then(|spec| spec.volumes.clone()).unwrap_or_default();
     let name = volumes.into_iter().find_map(|volume| volume.config_map).context("the pod mounts a ConfigMap")?.name;
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let Some(map) = maps.get_opt(&name).await? else { return Ok(None) };
     let data = map.data.unwrap_or_default();
-    let text = data.get("ingestion.json").context("the ConfigMap has the file that the arguments name")?;
+    let text = data.get(file).context("the ConfigMap has the file that the arguments name")?;
     Ok(Some(serde_json::from_str(text)?))
 }
 

@@ -33,7 +33,7 @@ pub use access::resource;
 pub use audit::{AuditEvent, AuditLog, AuditObject, AuditUser};
 pub use control_plane::ControlPlane;
 pub use keeper::Keeper;
-pub use kubelet::{Fate, Kubelet, Started};
+pub use kubelet::{Fate, Kubelet, Served, Started};
 pub use operator::{Installation, Operator};
 pub use programs::{ASSETS, Program, Programs};
 pub use user::User;

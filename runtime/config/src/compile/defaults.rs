@@ -48,7 +48,14 @@ pub fn default_objects(name: &str) -> Objects {
         ingestion: None,
     };
     let knowledge_bases = vec![KnowledgeBaseRef { name: name.to_owned() }];
-    let pipeline = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None, tool_policy_ref: None };
+    let pipeline = AgentPipelineSpec {
+        knowledge_bases,
+        models: None,
+        retrieval: None,
+        tool_policy_ref: None,
+        authentication: None,
+        runtime: None,
+    };
     Objects {
         knowledge_bases: vec![KnowledgeBase::new(name, base)],
         pipelines: vec![AgentPipeline::new(name, pipeline)],

@@ -42,7 +42,14 @@ fn over_all(objects: &Objects) -> Result<AgentPipeline, Error> {
     let space = namespace(&first.metadata);
     let same = objects.knowledge_bases.iter().filter(|one| namespace(&one.metadata) == space);
     let knowledge_bases = same.map(|one| KnowledgeBaseRef { name: name(&one.metadata).to_owned() }).collect();
-    let spec = AgentPipelineSpec { knowledge_bases, models: None, retrieval: None, tool_policy_ref: None };
+    let spec = AgentPipelineSpec {
+        knowledge_bases,
+        models: None,
+        retrieval: None,
+        tool_policy_ref: None,
+        authentication: None,
+        runtime: None,
+    };
     let mut pipeline = AgentPipeline::new(name(&first.metadata), spec);
     pipeline.metadata.namespace = first.metadata.namespace.clone();
     Ok(pipeline)

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bench::{Bench, condition};
 
-fn knowledge_base(name: &str, text: &str) -> Value {
+pub(crate) fn knowledge_base(name: &str, text: &str) -> Value {
     json!({
         "apiVersion": "groundwork.dev/v1alpha1", "kind": "KnowledgeBase", "metadata": {"name": name},
         "spec": {

@@ -9,6 +9,7 @@ mod harness;
 mod knowledge_base;
 mod mistakes;
 mod operator;
+mod pipeline;
 
 use std::path::{Path, PathBuf};
 
