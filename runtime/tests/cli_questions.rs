@@ -82,6 +82,21 @@ fn a_document_that_fails_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
+fn documents_that_an_incomplete_listing_keeps_are_counted() {
+    let place = Place::handbook();
+    place.ingest().expect(0);
+    std::fs::remove_file(place.folder().join("notes.txt")).unwrap();
+    // Folders are followed only so deep, whoever asks; rights would not stop the superuser.
+    std::fs::create_dir_all(place.folder().join("deep/".repeat(130))).unwrap();
+    let ran = place.run(&["ingest", "--embedding-model", "hashing"]).expect(0);
+    assert!(ran.stdout.contains("note: 1 document that is gone is kept, because"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("folders deep"), "{}", ran.stdout);
+    let report = place.ingest().expect(0).json();
+    let notes = report["reports"][0]["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note.as_str().unwrap().contains("is kept")), "{notes:?}");
+}
+
+#[test]
 fn an_index_is_brought_up_to_date_not_built_again() {
     let place = Place::handbook();
     place.ingest().expect(0);

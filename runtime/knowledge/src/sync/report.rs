@@ -167,6 +167,17 @@ impl SourceReport {
         self.failures.push(FailedDocument { path: path.to_owned(), reason: reason.to_owned(), stale });
     }
 
+    /// For people: that documents which were not listed still answer. The problems tell what could not be listed.
+    pub(super) fn kept_note(&self) -> Option<String> {
+        let documents = match self.changes.kept {
+            _ if self.complete => return None,
+            0 => return None,
+            1 => "1 document that is gone is kept".to_owned(),
+            kept => format!("{kept} documents that are gone are kept"),
+        };
+        Some(format!("{documents}, because {} could not be listed completely", self.source))
+    }
+
     fn settle(&mut self) {
         self.failures.sort_by(|a, b| a.path.cmp(&b.path));
         self.problems.sort();

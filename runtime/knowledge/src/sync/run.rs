@@ -52,6 +52,7 @@ pub(super) async fn run(
     run.finish().await?;
     gate.open(held.is_none() && run.reports.iter().all(|report| report.complete), options.deletes);
     let switched = synchroniser.switch_after_keywords(gate).await?;
+    run.notes.extend(run.reports.iter().filter_map(SourceReport::kept_note));
     run.notes.extend(held.map(|held| held.note()));
     run.notes.extend(switched.note);
     let mut report = run.report(started, switched.serving).await?;

@@ -256,9 +256,12 @@ async fn nothing_is_removed_after_an_incomplete_listing() {
     let report = gone.sync().await;
     assert_eq!((changes(&report), report.total.kept), ([0, 0, 0, 0, 0], 1));
     assert!(!report.sources[0].complete && report.sources[0].problems[0].reason.contains("does not exist"));
+    assert_eq!(report.notes, ["1 document that is gone is kept, because docs could not be listed completely"]);
     assert_eq!(gone.names(), ["docs/a.md"]);
     fs::rename(bench.path("away"), bench.path("docs")).unwrap();
-    assert_eq!(changes(&gone.sync().await), [0, 0, 0, 1, 0]);
+    let found_again = gone.sync().await;
+    assert_eq!(changes(&found_again), [0, 0, 0, 1, 0]);
+    assert!(found_again.notes.is_empty(), "{:?}", found_again.notes);
 }
 
 #[tokio::test]
