@@ -1,7 +1,7 @@
 //! What `up` says while it runs: what it found, when it can be asked, one line a sync.
 
 use indicatif::MultiProgress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::local::{BaseProgress, Found};
 use crate::output;
-use crate::wire::{Phase, SyncReport};
+use crate::wire::{DocumentProblem, Phase, SyncReport};
 
 /// Prints the events of one knowledge base until its sender is gone.
 pub(super) async fn print(
@@ -61,13 +61,35 @@ impl Ready {
 
 /// Chunks from which on a later sync's vectors are worth a line.
 const MANY_CHUNKS: u64 = 1000;
+/// Failed documents that a sync names; `ingest -o json` has all.
+const NAMED_FAILURES: usize = 10;
 
 #[derive(Default)]
 struct Seen {
     found: bool,
     syncs: u64,
+    told: Told,
     making_vectors: bool,
     problem: Option<String>,
+}
+
+/// Failures and notes of the sync that was printed last: what is still so is not said again.
+#[derive(Default)]
+struct Told {
+    /// Reason by document.
+    failed: HashMap<String, String>,
+    notes: HashSet<String>,
+}
+
+impl Told {
+    fn by(report: &SyncReport) -> Self {
+        let failed = report.failed.iter().map(|failure| (failure.document.clone(), failure.reason.clone()));
+        Self { failed: failed.collect(), notes: report.notes.iter().cloned().collect() }
+    }
+
+    fn knows(&self, failure: &DocumentProblem) -> bool {
+        self.failed.get(&failure.document) == Some(&failure.reason)
+    }
 }
 
 impl Seen {
@@ -81,7 +103,8 @@ impl Seen {
         if state.syncs > self.syncs
             && let Some(report) = &state.last_sync
         {
-            lines.extend(sync(report, if self.syncs == 0 { "read" } else { "synced" }));
+            lines.extend(sync(report, if self.syncs == 0 { "read" } else { "synced" }, &self.told));
+            self.told = Told::by(report);
             self.syncs = state.syncs;
         }
         let worthy = state.total > 0 && state.syncs <= 1 || state.total >= MANY_CHUNKS;
@@ -136,7 +159,8 @@ fn estimate(bytes: &BTreeMap<String, u64>) -> Option<Duration> {
     (seconds >= 1.0).then(|| Duration::from_secs_f64(seconds.ceil()))
 }
 
-fn sync(report: &SyncReport, verb: &str) -> Vec<String> {
+/// One line of counts, and one for each failure and note that was not told before.
+fn sync(report: &SyncReport, verb: &str, told: &Told) -> Vec<String> {
     let time = output::duration(Duration::from_millis(report.elapsed_ms));
     let changes = [(report.added, "added"), (report.updated, "updated"), (report.removed, "removed")];
     let mut parts: Vec<String> = changes
@@ -151,17 +175,18 @@ fn sync(report: &SyncReport, verb: &str) -> Vec<String> {
         parts.push(format!("{} failed", report.failed.len()));
     }
     let line = format!("{verb}: {} ({time})", parts.join(", "));
-    let failures = report.failed.iter().take(10).map(|failure| format!("  {}: {}", failure.document, failure.reason));
-    let more = report.failed.len().saturating_sub(10);
+    let news: Vec<&DocumentProblem> = report.failed.iter().filter(|failure| !told.knows(failure)).collect();
+    let failures =
+        news.iter().take(NAMED_FAILURES).map(|failure| format!("  {}: {}", failure.document, failure.reason));
+    let more = news.len().saturating_sub(NAMED_FAILURES);
     let more = (more > 0).then(|| format!("  and {more} more: `groundwork ingest -o json` names all"));
-    let notes = report.notes.iter().map(|note| format!("  note: {note}"));
+    let notes = report.notes.iter().filter(|note| !told.notes.contains(*note)).map(|note| format!("  note: {note}"));
     std::iter::once(line).chain(failures).chain(more).chain(notes).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::DocumentProblem;
 
     fn numbers(list: &[(&str, u64)]) -> BTreeMap<String, u64> {
         list.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect()
@@ -191,9 +216,34 @@ mod tests {
     fn a_sync_is_one_line_and_one_for_each_failure() {
         let failed = vec![DocumentProblem { document: "docs/a.pdf".into(), reason: "the file has no text".into() }];
         let report = SyncReport { added: 2, elapsed_ms: 40, failed, ..SyncReport::default() };
-        let lines = sync(&report, "read");
+        let lines = sync(&report, "read", &Told::default());
         assert_eq!(lines, ["read: 2 added, 1 failed (40 ms)", "  docs/a.pdf: the file has no text"]);
         let quiet = SyncReport { elapsed_ms: 3, ..SyncReport::default() };
-        assert_eq!(sync(&quiet, "synced"), ["synced: nothing changed (3 ms)"]);
+        assert_eq!(sync(&quiet, "synced", &Told::default()), ["synced: nothing changed (3 ms)"]);
+    }
+
+    #[test]
+    fn a_failure_and_a_note_are_told_when_they_are_new_or_have_changed() {
+        let mut seen = Seen { found: true, ..Seen::default() };
+        let mut lines = |syncs: u64, failed: &[(&str, &str)], notes: &[&str]| {
+            let failed = failed.iter().map(|(document, reason)| DocumentProblem {
+                document: (*document).to_owned(),
+                reason: (*reason).to_owned(),
+            });
+            let notes = notes.iter().map(|note| (*note).to_owned()).collect();
+            let report = SyncReport { failed: failed.collect(), notes, elapsed_ms: 3, ..SyncReport::default() };
+            seen.lines(&BaseProgress { syncs, last_sync: Some(report), ..BaseProgress::default() })
+        };
+        let (empty, large) = (("docs/a.md", "the file is empty"), ("docs/b.md", "the file is too large"));
+        let first = lines(1, &[empty], &["3 documents that are gone are kept"]);
+        assert_eq!(first[1..], ["  docs/a.md: the file is empty", "  note: 3 documents that are gone are kept"]);
+        let same = lines(2, &[empty], &["3 documents that are gone are kept"]);
+        assert_eq!(same, ["synced: nothing changed, 1 failed (3 ms)"]);
+        let more = lines(3, &[empty, large], &["4 documents that are gone are kept"]);
+        assert_eq!(more[1..], ["  docs/b.md: the file is too large", "  note: 4 documents that are gone are kept"]);
+        let changed = lines(4, &[("docs/a.md", "the file has no text")], &[]);
+        assert_eq!(changed[1..], ["  docs/a.md: the file has no text"]);
+        assert_eq!(lines(5, &[], &[]), ["synced: nothing changed (3 ms)"]);
+        assert_eq!(lines(6, &[empty], &[])[1..], ["  docs/a.md: the file is empty"], "told again when it is back");
     }
 }
