@@ -19,6 +19,22 @@ pub(super) struct Pick {
 }
 
 impl Pick {
+    /// Adds it to picks, of which no two share a unit. Those that it shares units with are quoted together with it, at
+    /// the place of the first: the sentence before a pronoun may be quoted already, and so may items of a list.
+    pub(super) fn join(mut self, picks: &mut Vec<Self>) {
+        let Some(place) = picks.iter().position(|other| other.meets(&self)) else { return picks.push(self) };
+        for other in picks.extract_if(.., |other| other.meets(&self)).collect::<Vec<_>>() {
+            self.units = self.units.start.min(other.units.start)..self.units.end.max(other.units.end);
+            self.is_list |= other.is_list;
+        }
+        self.sentences = if self.is_list { 1 } else { self.units.len() };
+        picks.insert(place, self);
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.passage == other.passage && self.units.start < other.units.end && other.units.start < self.units.end
+    }
+
     pub(super) fn range(&self, units: &[ReadUnit]) -> Range<usize> {
         units[self.units.start].unit.range.start..units[self.units.end - 1].unit.range.end
     }

@@ -42,7 +42,7 @@ pub(super) fn select(question: &str, passages: &[Passage], read: &[ReadPassage],
     let mut covered = TermSet::new();
     while picks.iter().map(|pick| pick.sentences).sum::<usize>() < MOST_SENTENCES {
         let worth = |candidate: &Candidate<'_>| worth(candidate, &chosen, &covered, terms);
-        let open = candidates.iter().filter(|candidate| is_new(candidate, &chosen, &picks));
+        let open = candidates.iter().filter(|candidate| is_new(candidate, &picks, read));
         let best = open.map(|candidate| (worth(candidate), candidate)).reduce(|a, b| if b.0 > a.0 { b } else { a });
         let Some((worth, best)) = best else { break };
         if worth <= 0.0 || chosen.first().is_some_and(|first| worth < needed(best, &chosen) * first.value) {
@@ -50,7 +50,7 @@ pub(super) fn select(question: &str, passages: &[Passage], read: &[ReadPassage],
         }
         covered.extend(&best.read.terms);
         let room = MOST_SENTENCES - picks.iter().map(|pick| pick.sentences).sum::<usize>();
-        picks.push(expand(question, best.passage, best.unit, &read[best.passage].units, room));
+        expand(question, best.passage, best.unit, &read[best.passage].units, room).join(&mut picks);
         chosen.push(best);
     }
     picks
@@ -101,9 +101,10 @@ fn worth(candidate: &Candidate<'_>, chosen: &[&Candidate<'_>], covered: &TermSet
     if same { worth * SAME_PASSAGE } else { worth }
 }
 
-fn is_new(candidate: &Candidate<'_>, chosen: &[&Candidate<'_>], picks: &[Pick]) -> bool {
-    let quoted = picks.iter().any(|pick| pick.passage == candidate.passage && pick.units.contains(&candidate.unit));
-    !quoted && !chosen.iter().any(|other| overlap(candidate.read, other.read) > SAME_STATEMENT)
+/// Whether neither the unit nor its statement is quoted yet, by itself or beside another one.
+fn is_new(candidate: &Candidate<'_>, picks: &[Pick], read: &[ReadPassage]) -> bool {
+    let mut quoted = picks.iter().flat_map(|pick| &read[pick.passage].units[pick.units.clone()]);
+    !quoted.any(|other| std::ptr::eq(candidate.read, other) || overlap(candidate.read, other) > SAME_STATEMENT)
 }
 
 /// Jaccard similarity of the words.

@@ -54,6 +54,29 @@ fn the_same_statement_is_not_quoted_twice() {
 }
 
 #[test]
+fn a_sentence_that_is_quoted_already_is_continued_where_a_pronoun_points_back_to_it() {
+    let text = "Vouchers come from finance. They expire in March. Nothing else does.";
+    let quoted = answer("Where do vouchers come from, and when expire march?", &[text]);
+    assert_eq!(quoted, ["Vouchers come from finance. They expire in March."]);
+}
+
+#[test]
+fn an_item_that_is_quoted_already_is_taken_into_its_list() {
+    let text = "Parking costs by vehicle:\n\n- cars cost 5 EUR a day\n- bikes are free\n";
+    let quoted = answer("How much does parking for cars cost a day?", &[text]);
+    assert_eq!(quoted, ["Parking costs by vehicle: cars cost 5 EUR a day; bikes are free"]);
+}
+
+#[test]
+fn a_statement_that_stands_beside_a_quoted_one_is_not_quoted_from_elsewhere() {
+    let quoted = answer(
+        "When expire march vouchers of finance?",
+        &["Vouchers come from finance. They expire in March.", "Vouchers come from finance."],
+    );
+    assert_eq!(quoted, ["Vouchers come from finance. They expire in March."]);
+}
+
+#[test]
 fn neighbours_stand_in_reading_order() {
     let text = "Refunds need a receipt. Damaged goods take 14 days to check.";
     let quoted = answer("How long do damaged goods take to check, and what receipt do refunds need?", &[text]);
@@ -103,6 +126,22 @@ proptest! {
         }
         prop_assert!((0.0..=1.0).contains(&confidence(choice.signals)));
         prop_assert_eq!(choice.highlights.len(), texts.len());
+    }
+
+    #[test]
+    fn no_two_quotes_of_an_answer_overlap(
+        question in "(which )?[b-e]{1,2}( [b-e]{1,2}){0,5}",
+        texts in prop::collection::vec("((It |They )?[b-e]{1,2}( [b-e]{1,2}){0,2}(\\. |:\n|\n\n)|- [b-e]{1,2}\n){1,12}", 1..3),
+    ) {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let retriever = Fixed::new(&texts);
+        let quoted = choose(&question, &retriever.evidence(&question), &retriever).quoted;
+        for (index, one) in quoted.iter().enumerate() {
+            for other in quoted[index + 1..].iter().filter(|other| other.passage == one.passage) {
+                let disjoint = one.range.end <= other.range.start || other.range.end <= one.range.start;
+                prop_assert!(disjoint, "{one:?} and {other:?} of {texts:?}");
+            }
+        }
     }
 }
 
