@@ -155,7 +155,7 @@ async fn evaluate(
             &[Configuration::KEYWORD, Configuration::DENSE, Configuration::HYBRID_RRF, Configuration::HYBRID]
         }
     };
-    let mut runs = |name: &str| run_file(args.run_files.as_deref(), &set.name, name);
+    let mut runs = |tag: &str| run_file(args.run_files.as_deref(), &set.name, tag);
     let mut report = measure(set, target, configurations, &mut runs, progress).await?;
     let labelled = set
         .questions
@@ -167,10 +167,10 @@ async fn evaluate(
     Ok(report)
 }
 
-fn run_file(folder: Option<&Path>, set: &str, name: &str) -> anyhow::Result<Option<RunFile>> {
+fn run_file(folder: Option<&Path>, set: &str, tag: &str) -> anyhow::Result<Option<RunFile>> {
     let Some(folder) = folder else { return Ok(None) };
     std::fs::create_dir_all(folder).with_context(|| format!("failed to create {}", folder.display()))?;
-    let path = folder.join(format!("{set}.{}.run", name.replace(", ", "-")));
+    let path = folder.join(format!("{set}.{tag}.run"));
     let file = File::create(&path).with_context(|| format!("failed to create {}", path.display()))?;
     Ok(Some(Box::new(BufWriter::new(file))))
 }

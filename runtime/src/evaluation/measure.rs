@@ -33,7 +33,7 @@ pub(crate) async fn measure(
     let judged: Vec<&Question> = set.questions.iter().filter(|question| !question.relevant.is_empty()).collect();
     let mut rows: Vec<Row> = Vec::new();
     for configuration in configurations {
-        let mut out = runs(configuration.name)?;
+        let mut out = runs(&configuration.tag())?;
         let by_question = measure_row(&judged, target, configuration, &mut out, progress).await?;
         rows.push(Row::new(configuration.name, &by_question, rows.first()));
     }
@@ -66,7 +66,7 @@ async fn measure_row(
         let passages = target.rank(&question.text, configuration, DEPTH).await?;
         let ranking = collapse(&passages);
         if let Some(run) = run {
-            write_ranking(run, &question.id, &ranking, configuration.name)?;
+            write_ranking(run, &question.id, &ranking, &configuration.tag())?;
         }
         let given = &passages[..passages.len().min(target.top_k())];
         all.push(with_context(Metrics::of(&ranking, &question.relevant), given, &question.relevant));

@@ -26,6 +26,11 @@ impl Configuration {
     /// Both, fused by ranks with the same weights.
     pub(crate) const HYBRID_RRF: Self =
         Self { name: "hybrid, rrf", mode: Mode::Hybrid, fusion: Some(Fusion::Rrf { k: 60 }) };
+
+    /// The name in one word, for files and their columns.
+    pub(crate) fn tag(&self) -> String {
+        self.name.replace(", ", "-")
+    }
 }
 
 /// A ranked passage, for collapsing to documents and for counting what the model would be given.
@@ -68,4 +73,15 @@ pub(crate) trait Target: Send + Sync {
 pub(crate) fn collapse(passages: &[RankedPassage]) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     passages.iter().filter(|passage| seen.insert(&passage.document)).map(|passage| passage.document.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_one_word_and_tell_the_configurations_apart() {
+        let all = [Configuration::KEYWORD, Configuration::DENSE, Configuration::HYBRID, Configuration::HYBRID_RRF];
+        assert_eq!(all.map(|configuration| configuration.tag()), ["keyword", "dense", "hybrid", "hybrid-rrf"]);
+    }
 }
