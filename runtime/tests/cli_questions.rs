@@ -82,6 +82,18 @@ fn a_document_that_fails_is_named_and_the_rest_goes_on() {
 }
 
 #[test]
+fn quotes_of_source_code_keep_every_character() {
+    let place = Place::handbook();
+    place.write(
+        "retry.py",
+        "def delay(attempt):\n    \"\"\"The retry delay grows by 2 ** attempt seconds.\"\"\"\n    return 0\n",
+    );
+    place.ingest().expect(0);
+    let answer = place.run(&["ask", "-o", "json", "How does the retry delay grow?"]).expect(0).json();
+    assert!(answer["text"].as_str().unwrap().contains("grows by 2 ** attempt seconds"), "{answer}");
+}
+
+#[test]
 fn documents_that_an_incomplete_listing_keeps_are_counted() {
     let place = Place::handbook();
     place.ingest().expect(0);

@@ -21,6 +21,8 @@ pub struct Passage {
     pub locator: String,
     /// Verbatim text that may be cited.
     pub text: String,
+    /// How the text is written.
+    pub form: TextForm,
     /// Bytes of `text` that retrieval matched, best first.
     pub matches: Vec<Range<usize>>,
     /// Identity and bytes of `text` of every chunk that lies in it, so that a citation can name the chunk it falls in.
@@ -31,6 +33,16 @@ pub struct Passage {
     pub score: f32,
     /// How each arm saw it.
     pub arms: Vec<ArmScore>,
+}
+
+/// How a text is written, and so what of it is only form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextForm {
+    /// Markdown, written so or made by extraction: marks of emphasis and targets of links are form.
+    #[default]
+    Markdown,
+    /// Text, source code, separated values: every character is meant.
+    Plain,
 }
 
 /// How one arm ranked a passage.

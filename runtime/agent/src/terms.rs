@@ -81,7 +81,7 @@ pub(crate) fn read(passage: &Passage, terms: &QuestionTerms, retriever: &dyn Ret
     let heading = retriever.analyse(&above).iter().filter_map(|(term, _)| terms.find(term)).collect();
     let sequence: Vec<Option<usize>> = tokens.iter().map(|(term, _)| terms.find(term)).collect();
     let body = sequence.iter().flatten().copied().collect();
-    let read = units(&passage.text, passage.table_header.as_deref()).into_iter().map(|unit| {
+    let read = units(&passage.text, passage.form, passage.table_header.as_deref()).into_iter().map(|unit| {
         let words: HashSet<String> = match unit.kind {
             UnitKind::TableRow => retriever.analyse(&unit.text).into_iter().map(|(term, _)| term).collect(),
             _ => inside(&tokens, &unit.range).cloned().collect(),

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use std::ops::Range;
 
-use crate::passage::{Evidence, Passage, QueryTerm, QueryTermKind, RetrieveError, Retriever};
+use crate::passage::{Evidence, Passage, QueryTerm, QueryTermKind, RetrieveError, Retriever, TextForm};
 
 /// A passage of the document `source/NAME` that is one chunk.
 pub(crate) fn passage(name: &str, text: &str) -> Passage {
@@ -15,6 +15,7 @@ pub(crate) fn passage(name: &str, text: &str) -> Passage {
         heading_path: Vec::new(),
         locator: "lines 1-9".into(),
         text: text.into(),
+        form: TextForm::Markdown,
         matches: std::iter::once(0..text.len()).collect(),
         chunks: vec![(format!("chunk-of-{name}"), 0..text.len())],
         table_header: None,

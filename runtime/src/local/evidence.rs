@@ -3,7 +3,9 @@
 //! in which the pipeline names the bases.
 
 use async_trait::async_trait;
-use groundwork_agent::passage::{ArmScore, Evidence, Passage, QueryTerm, QueryTermKind, RetrieveError, Retriever};
+use groundwork_agent::passage::{
+    ArmScore, Evidence, Passage, QueryTerm, QueryTermKind, RetrieveError, Retriever, TextForm,
+};
 use groundwork_config::Retrieval;
 use groundwork_knowledge::analyse::Analyser;
 use groundwork_knowledge::document::{Format, Locator};
@@ -239,11 +241,16 @@ fn passage(selected: SelectedPassage) -> Passage {
         matches: selected.matches.iter().map(|(_, range)| range.clone()).collect(),
         chunks: selected.chunks.iter().map(|chunk| (chunk.id.to_string(), chunk.range.clone())).collect(),
         table_header: table_header(&selected),
+        form: text_form(selected.document.format),
         score: selected.score,
         arms: selected.arms.iter().map(arm_score).collect(),
         heading_path: selected.heading_path,
         text: selected.text,
     }
+}
+
+fn text_form(format: Format) -> TextForm {
+    if format.body_is_markdown() { TextForm::Markdown } else { TextForm::Plain }
 }
 
 fn arm_score(hit: &ArmHit) -> ArmScore {

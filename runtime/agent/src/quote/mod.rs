@@ -13,7 +13,7 @@ mod tests;
 use std::ops::Range;
 
 use crate::confidence::Signals;
-use crate::passage::{Evidence, Retriever};
+use crate::passage::{Evidence, Passage, Retriever};
 use crate::terms::{QuestionTerms, ReadPassage, ReadUnit, read};
 
 /// Who wrote an answer of this module.
@@ -68,12 +68,13 @@ fn in_reading_order(mut picks: Vec<expand::Pick>) -> Vec<expand::Pick> {
 
 fn highlights(evidence: &Evidence, read: &[ReadPassage], terms: &QuestionTerms) -> Vec<Quoted> {
     let best = |(passage, parts): (usize, &ReadPassage)| {
-        let text = &evidence.passages[passage].text;
+        let Passage { text, form, .. } = &evidence.passages[passage];
         let value = |read: &ReadUnit| terms.coverage(&read.terms);
         let best = parts.units.iter().reduce(|a, b| if value(b) > value(a) { b } else { a });
         let matched = || evidence.passages[passage].matches.first().cloned().unwrap_or(0..text.len());
         let range = best.map_or_else(matched, |read| read.unit.range.clone());
-        let shown = best.map_or_else(|| crate::segment::one_line(&text[range.clone()]), |read| read.unit.text.clone());
+        let shown =
+            best.map_or_else(|| crate::segment::one_line(&text[range.clone()], *form), |read| read.unit.text.clone());
         Quoted { passage, range, text: shown }
     };
     read.iter().enumerate().map(best).collect()

@@ -3,14 +3,15 @@ use std::ops::Range;
 use super::sentence::{sentences, trimmed};
 use super::table::{is_delimiter, markdown_cells, row_text};
 use super::{Unit, UnitKind, one_line};
+use crate::passage::TextForm;
 
 /// Longer list items are cut into sentences, longer code at blank lines.
 const LONGEST_ITEM: usize = 400;
 const LONGEST_CODE: usize = 800;
 
-pub(super) fn segment(text: &str, table_header: Option<&[String]>) -> Vec<Unit> {
+pub(super) fn segment(text: &str, form: TextForm, table_header: Option<&[String]>) -> Vec<Unit> {
     let header = table_header.map(<[String]>::to_vec).unwrap_or_default();
-    let mut builder = Builder { text, header, units: Vec::new(), open: Open::Nothing, block: 0, in_list: false };
+    let mut builder = Builder { text, form, header, units: Vec::new(), open: Open::Nothing, block: 0, in_list: false };
     let mut start = front_matter(text);
     for line in text[start..].split_inclusive('\n') {
         builder.line(line, start);
@@ -31,6 +32,7 @@ fn front_matter(text: &str) -> usize {
 
 struct Builder<'a> {
     text: &'a str,
+    form: TextForm,
     /// Columns of the table being read, or of a table that began before the passage.
     header: Vec<String>,
     units: Vec<Unit>,
@@ -183,7 +185,7 @@ impl Builder<'_> {
         let quote = &self.text[range.clone()];
         let says_something = quote.chars().any(char::is_alphanumeric) && !quote.starts_with("<!--");
         if says_something {
-            let text = if kind == UnitKind::Code { quote.to_owned() } else { one_line(quote) };
+            let text = if kind == UnitKind::Code { quote.to_owned() } else { one_line(quote, self.form) };
             self.units.push(Unit { range, text, kind, block: self.block });
         }
     }

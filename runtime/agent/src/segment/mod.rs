@@ -12,12 +12,14 @@ mod tests;
 
 use std::ops::Range;
 
+use crate::passage::TextForm;
+
 /// A quotable piece of a passage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// Bytes of the passage's text; the quote.
     pub range: Range<usize>,
-    /// What an answer shows: the quote on one line without emphasis marks; of a table row, `header: value` pairs.
+    /// What an answer shows: the quote on one line, without Markdown's marks; of a table row, `header: value` pairs.
     pub text: String,
     /// What it is.
     pub kind: UnitKind,
@@ -40,15 +42,15 @@ pub enum UnitKind {
 
 /// Units of a passage, disjoint, in reading order. `table_header` names the columns where the text is rows whose header
 /// lies outside of it.
-pub fn units(text: &str, table_header: Option<&[String]>) -> Vec<Unit> {
+pub fn units(text: &str, form: TextForm, table_header: Option<&[String]>) -> Vec<Unit> {
     let is_markdown_row = |line: &str| line.trim_start().starts_with('|');
     match table_header {
-        Some(header) if !text.lines().any(is_markdown_row) => delimited_rows(text, header),
-        _ => builder::segment(text, table_header),
+        Some(header) if !text.lines().any(is_markdown_row) => delimited_rows(text, form, header),
+        _ => builder::segment(text, form, table_header),
     }
 }
 
-fn delimited_rows(text: &str, header: &[String]) -> Vec<Unit> {
+fn delimited_rows(text: &str, form: TextForm, header: &[String]) -> Vec<Unit> {
     let delimiter = table::delimiter(text, header.len());
     let mut units = Vec::new();
     let mut start = 0;
@@ -61,15 +63,22 @@ fn delimited_rows(text: &str, header: &[String]) -> Vec<Unit> {
         if cells == header {
             continue;
         }
-        let text = if cells.len() == header.len() { table::row_text(header, &cells) } else { one_line(row) };
+        let text = if cells.len() == header.len() { table::row_text(header, &cells) } else { one_line(row, form) };
         units.push(Unit { range, text, kind: UnitKind::TableRow, block: 0 });
     }
     units
 }
 
-/// White space folded to single spaces, emphasis marks dropped, links reduced to their text.
-pub(crate) fn one_line(text: &str) -> String {
+/// White space folded to single spaces; of Markdown, emphasis marks dropped and links reduced to their text.
+pub(crate) fn one_line(text: &str, form: TextForm) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match form {
+        TextForm::Markdown => without_marks(&line),
+        TextForm::Plain => line,
+    }
+}
+
+fn without_marks(line: &str) -> String {
     let mut rest = line.replace("**", "");
     let mut plain = String::with_capacity(rest.len());
     while let Some((before, label, after)) = next_link(&rest) {

@@ -2,12 +2,12 @@ use super::*;
 use proptest::prelude::*;
 
 fn quotes(text: &str) -> Vec<&str> {
-    units(text, None).iter().map(|unit| &text[unit.range.clone()]).collect()
+    units(text, TextForm::Markdown, None).iter().map(|unit| &text[unit.range.clone()]).collect()
 }
 
 fn texts(text: &str, header: Option<&[&str]>) -> Vec<String> {
     let header = header.map(|cells| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>());
-    units(text, header.as_deref()).into_iter().map(|unit| unit.text).collect()
+    units(text, TextForm::Markdown, header.as_deref()).into_iter().map(|unit| unit.text).collect()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn headings_rules_front_matter_and_comments_say_nothing() {
 #[test]
 fn list_items_share_their_block_and_lose_their_marker() {
     let text = "Bring these:\n\n- a pen\n- a **book**\n  with notes\n\n1. first\n2) second\n\nAfter.";
-    let units = units(text, None);
+    let units = units(text, TextForm::Markdown, None);
     let items: Vec<_> = units.iter().filter(|unit| unit.kind == UnitKind::ListItem).collect();
     assert_eq!(
         items.iter().map(|unit| unit.text.as_str()).collect::<Vec<_>>(),
@@ -74,18 +74,27 @@ fn code_in_fences_is_one_unit_without_its_fences() {
 
 #[test]
 fn links_and_emphasis_are_reduced_to_their_text() {
-    assert_eq!(
-        one_line("See **the [guide](https://x.example/a) and\n![plan](p.png)** now"),
-        "See the guide and plan now"
-    );
-    assert_eq!(one_line("a] (b [c](d"), "a] (b [c](d");
+    let line = |text| one_line(text, TextForm::Markdown);
+    assert_eq!(line("See **the [guide](https://x.example/a) and\n![plan](p.png)** now"), "See the guide and plan now");
+    assert_eq!(line("a] (b [c](d"), "a] (b [c](d");
+}
+
+#[test]
+fn what_is_no_markdown_and_code_in_fences_keep_every_character() {
+    let code = "volume = join(edge ** 3,\n  handlers[0](edge))";
+    let shown = |text: &str, form| units(text, form, None).into_iter().map(|unit| unit.text).collect::<Vec<_>>();
+    assert_eq!(shown(code, TextForm::Plain), ["volume = join(edge ** 3, handlers[0](edge))"]);
+    assert_eq!(shown(&format!("```\n{code}\n```\n"), TextForm::Markdown), [code]);
+    let header: Vec<String> = ["name", "formula"].map(str::to_owned).into();
+    let rows = units("cube,x ** 3,see [0](x)\n", TextForm::Plain, Some(&header));
+    assert_eq!(rows[0].text, "cube,x ** 3,see [0](x)");
 }
 
 proptest! {
     #[test]
     fn units_are_ordered_disjoint_and_trimmed(text in "([-#|>*`0-9.a-zA-Z ,:\\n。！é年]|\\n- |\\n\\n|\\| a \\||```\\n){0,60}") {
         let mut end = 0;
-        for unit in units(&text, None) {
+        for unit in units(&text, TextForm::Markdown, None) {
             prop_assert!(unit.range.start >= end && unit.range.end > unit.range.start);
             let quote = &text[unit.range.clone()];
             prop_assert_eq!(quote.trim(), quote);
