@@ -94,6 +94,17 @@ fn quotes_of_source_code_keep_every_character() {
 }
 
 #[test]
+fn json_lines_are_quoted_by_the_line() {
+    let place = Place::handbook();
+    let ada = r#"{"name": "Ada Byron", "team": "Analysis", "extension": "5521"}"#;
+    let alan = r#"{"name": "Alan Turing", "team": "Machines", "extension": "5522"}"#;
+    place.write("people.jsonl", &format!("{ada}\n{alan}\n"));
+    place.ingest().expect(0);
+    let answer = place.run(&["ask", "-o", "json", "What is the extension of Alan Turing?"]).expect(0).json();
+    assert_eq!(answer["citations"][0]["quote"], alan, "{answer}");
+}
+
+#[test]
 fn documents_that_an_incomplete_listing_keeps_are_counted() {
     let place = Place::handbook();
     place.ingest().expect(0);

@@ -43,6 +43,8 @@ pub enum TextForm {
     Markdown,
     /// Text, source code, separated values: every character is meant.
     Plain,
+    /// JSON lines: the same, and each line speaks for itself.
+    Records,
 }
 
 /// How one arm ranked a passage.

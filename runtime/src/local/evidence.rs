@@ -250,7 +250,11 @@ fn passage(selected: SelectedPassage) -> Passage {
 }
 
 fn text_form(format: Format) -> TextForm {
-    if format.body_is_markdown() { TextForm::Markdown } else { TextForm::Plain }
+    match format {
+        Format::Text | Format::Code | Format::Csv => TextForm::Plain,
+        Format::JsonLines => TextForm::Records,
+        Format::Markdown | Format::Html | Format::Pdf | Format::Docx | Format::Xlsx => TextForm::Markdown,
+    }
 }
 
 fn arm_score(hit: &ArmHit) -> ArmScore {

@@ -1,7 +1,7 @@
 //! Cutting a passage into units that can be quoted: sentences, list items, table rows, blocks of code.
 //!
-//! Markdown structure decides first, sentence ends inside a paragraph second. Headings, rules and front matter give no
-//! unit: they name things, they say nothing.
+//! JSON lines are cut at line ends. Elsewhere Markdown structure decides first, sentence ends inside a paragraph second.
+//! Headings, rules and front matter give no unit: they name things, they say nothing.
 
 mod builder;
 mod sentence;
@@ -34,7 +34,7 @@ pub enum UnitKind {
     Sentence,
     /// An item of a list, or a sentence of a long item.
     ListItem,
-    /// A row of a table.
+    /// A row of a table, or a line of JSON lines.
     TableRow,
     /// Code in fences, cut at blank lines where it is long.
     Code,
@@ -45,19 +45,35 @@ pub enum UnitKind {
 pub fn units(text: &str, form: TextForm, table_header: Option<&[String]>) -> Vec<Unit> {
     let is_markdown_row = |line: &str| line.trim_start().starts_with('|');
     match table_header {
+        _ if form == TextForm::Records => records(text),
         Some(header) if !text.lines().any(is_markdown_row) => delimited_rows(text, form, header),
         _ => builder::segment(text, form, table_header),
     }
 }
 
+fn records(text: &str) -> Vec<Unit> {
+    let lines = trimmed_lines(text).enumerate();
+    let record = |(block, range): (usize, Range<usize>)| {
+        let text = one_line(&text[range.clone()], TextForm::Records);
+        Unit { range, text, kind: UnitKind::TableRow, block }
+    };
+    lines.map(record).collect()
+}
+
+/// Bytes of each line that has more than white space, without what is around it.
+fn trimmed_lines(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let range = sentence::trimmed(line, start);
+        start += line.len();
+        range
+    })
+}
+
 fn delimited_rows(text: &str, form: TextForm, header: &[String]) -> Vec<Unit> {
     let delimiter = table::delimiter(text, header.len());
     let mut units = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let range = sentence::trimmed(line, start);
-        start += line.len();
-        let Some(range) = range else { continue };
+    for range in trimmed_lines(text) {
         let row = &text[range.clone()];
         let cells = table::delimited_cells(row, delimiter);
         if cells == header {
@@ -74,7 +90,7 @@ pub(crate) fn one_line(text: &str, form: TextForm) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match form {
         TextForm::Markdown => without_marks(&line),
-        TextForm::Plain => line,
+        TextForm::Plain | TextForm::Records => line,
     }
 }
 

@@ -67,6 +67,16 @@ fn rows_of_delimited_text_are_read_by_the_headers_width() {
 }
 
 #[test]
+fn each_record_of_json_lines_is_a_unit() {
+    let text = "{\"name\": \"Ada Byron\",  \"note\": \"First. Of **many**.\"}\n\n  {\"name\": \"Alan\"}\n";
+    let found = units(text, TextForm::Records, None);
+    let quotes: Vec<&str> = found.iter().map(|unit| &text[unit.range.clone()]).collect();
+    let ada = "{\"name\": \"Ada Byron\",  \"note\": \"First. Of **many**.\"}";
+    assert_eq!(quotes, [ada, "{\"name\": \"Alan\"}"]);
+    assert_eq!(found[0].text, ada.replace("  ", " "));
+}
+
+#[test]
 fn code_in_fences_is_one_unit_without_its_fences() {
     let text = "Run:\n```sh\nmake demo. Now\n# not a heading\n```\nDone.";
     assert_eq!(quotes(text), ["Run:", "make demo. Now\n# not a heading", "Done."]);
