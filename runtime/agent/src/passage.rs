@@ -41,8 +41,10 @@ pub enum TextForm {
     /// Markdown, written so or made by extraction: marks of emphasis and targets of links are form.
     #[default]
     Markdown,
-    /// Text, source code, separated values: every character is meant.
+    /// Text, separated values: every character is meant.
     Plain,
+    /// Source code: the same, and `#` begins a comment, not a heading.
+    Code,
     /// JSON lines: the same, and each line speaks for itself.
     Records,
 }

@@ -251,7 +251,8 @@ fn passage(selected: SelectedPassage) -> Passage {
 
 fn text_form(format: Format) -> TextForm {
     match format {
-        Format::Text | Format::Code | Format::Csv => TextForm::Plain,
+        Format::Text | Format::Csv => TextForm::Plain,
+        Format::Code => TextForm::Code,
         Format::JsonLines => TextForm::Records,
         Format::Markdown | Format::Html | Format::Pdf | Format::Docx | Format::Xlsx => TextForm::Markdown,
     }

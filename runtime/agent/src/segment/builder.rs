@@ -12,7 +12,7 @@ const LONGEST_CODE: usize = 800;
 pub(super) fn segment(text: &str, form: TextForm, table_header: Option<&[String]>) -> Vec<Unit> {
     let header = table_header.map(<[String]>::to_vec).unwrap_or_default();
     let mut builder = Builder { text, form, header, units: Vec::new(), open: Open::Nothing, block: 0, in_list: false };
-    let mut start = front_matter(text);
+    let mut start = if form == TextForm::Code { 0 } else { front_matter(text) };
     for line in text[start..].split_inclusive('\n') {
         builder.line(line, start);
         start += line.len();
@@ -77,7 +77,7 @@ impl Builder<'_> {
             }
             return;
         }
-        match classify(line) {
+        match classify(line, self.form) {
             Line::Blank => self.close(),
             Line::Fence(marker) => {
                 self.begin_block();
@@ -191,17 +191,18 @@ impl Builder<'_> {
     }
 }
 
-fn classify(line: &str) -> Line {
+fn classify(line: &str, form: TextForm) -> Line {
     let content = line.trim();
+    let is_prose = form != TextForm::Code;
     let first = content.chars().next();
     match first {
         None => Line::Blank,
         Some('`') if content.starts_with("```") => Line::Fence("```"),
         Some('~') if content.starts_with("~~~") => Line::Fence("~~~"),
-        Some('#') if is_heading(content) => Line::Heading,
-        Some('|') if content.len() > 1 => Line::Row,
+        Some('#') if is_prose && is_heading(content) => Line::Heading,
+        Some('|') if is_prose && content.len() > 1 => Line::Row,
         Some(rule @ ('-' | '=' | '*' | '_')) if content.len() >= 3 && content.chars().all(|c| c == rule) => {
-            Line::Underline
+            if is_prose { Line::Underline } else { Line::Blank }
         }
         Some(_) => item_marker(line).map_or(Line::Text, Line::Item),
     }

@@ -1,7 +1,7 @@
 //! Cutting a passage into units that can be quoted: sentences, list items, table rows, blocks of code.
 //!
 //! JSON lines are cut at line ends. Elsewhere Markdown structure decides first, sentence ends inside a paragraph second.
-//! Headings, rules and front matter give no unit: they name things, they say nothing.
+//! Headings, rules and front matter give no unit: they name things, they say nothing. Source code has neither, but comments.
 
 mod builder;
 mod sentence;
@@ -90,7 +90,7 @@ pub(crate) fn one_line(text: &str, form: TextForm) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match form {
         TextForm::Markdown => without_marks(&line),
-        TextForm::Plain | TextForm::Records => line,
+        TextForm::Plain | TextForm::Code | TextForm::Records => line,
     }
 }
 

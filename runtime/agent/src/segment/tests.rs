@@ -67,6 +67,13 @@ fn rows_of_delimited_text_are_read_by_the_headers_width() {
 }
 
 #[test]
+fn comments_of_source_code_are_no_headings() {
+    let text = "---\n# Copies are kept for 35 days.\nDAYS = 35\n\nkeep: 1\n---\nall = names \\\n  | sort\n";
+    let shown: Vec<String> = units(text, TextForm::Code, None).into_iter().map(|unit| unit.text).collect();
+    assert_eq!(shown, ["# Copies are kept for 35 days.", "DAYS = 35", "keep: 1", "all = names \\ | sort"]);
+}
+
+#[test]
 fn each_record_of_json_lines_is_a_unit() {
     let text = "{\"name\": \"Ada Byron\",  \"note\": \"First. Of **many**.\"}\n\n  {\"name\": \"Alan\"}\n";
     let found = units(text, TextForm::Records, None);
