@@ -9,7 +9,7 @@ use common::Place;
 #[test]
 fn mistakes_name_the_thing_and_the_fix() {
     let place = Place::handbook();
-    let table: [(&[&str], i32, &[&str]); 12] = [
+    let table: [(&[&str], i32, &[&str]); 14] = [
         (&["up", "missing"], 1, &["failed to open the folder missing", "name a folder that exists"]),
         (&["ingest", "fees.md"], 1, &["fees.md", "it is a file", "name its folder"]),
         (&["ask", "late fee?"], 1, &["nothing is ingested", "groundwork ingest"]),
@@ -19,6 +19,8 @@ fn mistakes_name_the_thing_and_the_fix() {
         (&["up", "--source", "handbook"], 2, &["NAME=PATH"]),
         (&["up", "--chat-model", "gpt"], 2, &["ollama/NAME"]),
         (&["ingest", "--embedding-model", "hash"], 2, &["encoder, hashing or none"]),
+        (&["eval", "q.yaml", "--threshold", "ndcg_at_1=0.5"], 2, &["no metric ndcg_at_1", "did you mean ndcg_at_10?"]),
+        (&["eval", "q.yaml", "--threshold", "bogus=1"], 2, &["no metric bogus", "fact_recall"]),
         (&["ingest", "--chat-model", "openai/x"], 1, &["OPENAI_API_KEY is not set", "--api-key-file"]),
         (&["ask", "x", "--url", "localhost:1"], 1, &["localhost:1", "http://"]),
         (&["ask", "x", "--url", "http://127.0.0.1:9"], 1, &["failed to reach groundwork at http://127.0.0.1:9"]),

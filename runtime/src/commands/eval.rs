@@ -9,12 +9,14 @@ use std::sync::Arc;
 use crate::cli::{Global, OutputFormat, PlaceArgs};
 use crate::evaluation::abstention::measure_abstention;
 use crate::evaluation::data_set::DataSet;
+use crate::evaluation::labels;
 use crate::evaluation::measure::{Progress, RunFile, measure, measure_answers};
-use crate::evaluation::report::{Report, junit, markdown};
+use crate::evaluation::report::{Report, junit, markdown, metric_names};
 use crate::evaluation::running::Running;
 use crate::evaluation::scratch::{Profile, Scratch};
 use crate::evaluation::target::{Configuration, Target};
 use crate::local::{self, EmbeddingChoice, Service, SetupArgs};
+use crate::manifests;
 use crate::output::{self, Problem, Table};
 
 const EXAMPLES: &str = "\
@@ -70,6 +72,10 @@ pub(crate) struct EvalArgs {
 fn threshold(text: &str) -> Result<(String, f64), String> {
     let (metric, value) = text.split_once('=').ok_or("write METRIC=VALUE, such as ndcg_at_10=0.67")?;
     let value = value.parse().map_err(|_| format!("{value:?} is not a number"))?;
+    let known = metric_names();
+    if !known.contains(&metric) {
+        return Err(format!("there is no metric {metric}: {}", manifests::suggestion(metric, &known)));
+    }
     Ok((metric.to_owned(), value))
 }
 
@@ -78,7 +84,7 @@ pub(crate) async fn run(args: EvalArgs, global: &Global) -> anyhow::Result<ExitC
     thin(&mut set, args.limit);
     let mut progress = Lines::new(global);
     let mut report = if set.corpus.is_empty() {
-        evaluate_folder(&args, &set, &mut progress).await?
+        evaluate_folder(&args, &mut set, &mut progress).await?
     } else {
         evaluate_corpus(&args, &set, &mut progress).await?
     };
@@ -119,9 +125,9 @@ async fn evaluate_corpus(args: &EvalArgs, set: &DataSet, progress: &mut Lines) -
     Ok(report)
 }
 
-async fn evaluate_folder(args: &EvalArgs, set: &DataSet, progress: &mut Lines) -> anyhow::Result<Report> {
+async fn evaluate_folder(args: &EvalArgs, set: &mut DataSet, progress: &mut Lines) -> anyhow::Result<Report> {
     if let Some(service) = local::running(&args.place).await? {
-        return evaluate(args, set, &Running::new(service).await?, true, progress).await;
+        return evaluate_service(args, set, service, progress).await;
     }
     let Some(dir) = &args.place.dir else {
         let problem = Problem::new(format!("{} asks about a folder, and none is named", args.set.display()));
@@ -136,9 +142,22 @@ async fn evaluate_folder(args: &EvalArgs, set: &DataSet, progress: &mut Lines) -
     };
     let instance = Arc::new(local::ingest_scratch(&setup, "eval").await?);
     let service = Arc::clone(&instance) as Arc<dyn Service>;
-    let report = evaluate(args, set, &Running::new(service).await?, true, progress).await;
+    let report = evaluate_service(args, set, service, progress).await;
     instance.close().await;
     report
+}
+
+async fn evaluate_service(
+    args: &EvalArgs,
+    set: &mut DataSet,
+    service: Arc<dyn Service>,
+    progress: &mut Lines,
+) -> anyhow::Result<Report> {
+    let target = Running::new(service).await?;
+    let note = labels::resolve(set, target.names())?;
+    let mut report = evaluate(args, set, &target, true, progress).await?;
+    report.notes.extend(note);
+    Ok(report)
 }
 
 async fn evaluate(
@@ -209,6 +228,9 @@ fn render(report: &Report) -> String {
     for threshold in &report.thresholds {
         let outcome = if threshold.met { "met" } else { "NOT MET" };
         text.push_str(&format!("threshold {} >= {}: {outcome}\n", threshold.metric, threshold.at_least));
+    }
+    for note in &report.notes {
+        text.push_str(&format!("note: {note}\n"));
     }
     text
 }

@@ -4,6 +4,7 @@ pub(crate) mod abstention;
 mod corpus;
 pub(crate) mod data_set;
 mod fingerprint;
+pub(crate) mod labels;
 pub(crate) mod measure;
 mod metrics;
 pub(crate) mod report;

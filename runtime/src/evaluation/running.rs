@@ -5,6 +5,7 @@ use groundwork_knowledge::store::Principal;
 use std::sync::Arc;
 
 use super::fingerprint::fingerprint;
+use super::labels::path;
 use super::target::{Configuration, RankedPassage, Target};
 use crate::local::Service;
 use crate::wire::{Answer, AskRequest, DocumentsQuery, Excerpt, SearchHit, SearchRequest};
@@ -17,7 +18,7 @@ const BYTES_PER_TOKEN: usize = 4;
 /// An instance behind its service.
 pub(crate) struct Running {
     service: Arc<dyn Service>,
-    documents: u64,
+    names: Vec<String>,
     corpus: String,
     configuration: String,
 }
@@ -25,11 +26,12 @@ pub(crate) struct Running {
 impl Running {
     /// Looks at what the instance holds.
     pub(crate) async fn new(service: Arc<dyn Service>) -> anyhow::Result<Self> {
-        let mut documents = Vec::new();
+        let (mut names, mut identities) = (Vec::new(), Vec::new());
         let mut query = DocumentsQuery { limit: Some(1000), ..DocumentsQuery::default() };
         loop {
             let page = service.documents(&Principal::local(), query.clone()).await?;
-            documents.extend(page.documents.into_iter().map(|found| format!("{} {}", found.id, found.bytes)));
+            identities.extend(page.documents.iter().map(|found| format!("{} {}", found.id, found.bytes)));
+            names.extend(page.documents.into_iter().map(|found| found.document));
             match page.next {
                 Some(next) => query.after = Some(next),
                 None => break,
@@ -38,18 +40,23 @@ impl Running {
         let status = service.status().await?;
         let revisions: Vec<String> = status.knowledge_bases.iter().filter_map(|base| base.revision.clone()).collect();
         Ok(Self {
-            documents: documents.len() as u64,
-            corpus: fingerprint(documents.iter().map(String::as_bytes)),
+            names,
+            corpus: fingerprint(identities.iter().map(String::as_bytes)),
             configuration: fingerprint(revisions.iter().map(String::as_bytes)),
             service,
         })
+    }
+
+    /// `source/path` of every document.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
     }
 }
 
 #[async_trait]
 impl Target for Running {
     fn documents(&self) -> u64 {
-        self.documents
+        self.names.len() as u64
     }
 
     fn corpus_fingerprint(&self) -> String {
@@ -95,9 +102,4 @@ fn passage(hit: &SearchHit) -> RankedPassage {
     let bytes = before.len() + quote.len() + after.len();
     let tokens = u32::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u32::MAX);
     RankedPassage { document: path(document).to_owned(), tokens }
-}
-
-/// `source/path` without the source: what judgements name.
-fn path(document: &str) -> &str {
-    document.split_once('/').map_or(document, |(_, path)| path)
 }

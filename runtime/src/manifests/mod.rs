@@ -15,6 +15,7 @@ mod volumes;
 
 pub(crate) use error::ManifestError;
 pub(crate) use files::{Input, find_manifests};
+pub(crate) use schema::suggestion;
 pub(crate) use template::default_manifests;
 
 use groundwork_config::RuntimeConfig;

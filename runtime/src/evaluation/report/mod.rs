@@ -108,6 +108,10 @@ pub(crate) struct AnswerScores {
 impl AnswerScores {
     /// Each score with its stable name; absent ones are left out.
     pub(crate) fn named(&self) -> Vec<(&'static str, f64)> {
+        self.all().into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    fn all(&self) -> [(&'static str, Option<f64>); 8] {
         [
             ("answer_in_two_sentences", self.answer_in_two_sentences),
             ("exact_match", self.exact_match),
@@ -118,10 +122,15 @@ impl AnswerScores {
             ("answered", self.answered),
             ("abstained_rightly", self.abstained_rightly),
         ]
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
     }
+}
+
+/// Names that a threshold may have.
+pub(crate) fn metric_names() -> Vec<&'static str> {
+    let rows = Metrics::default().named().map(|(name, _)| name);
+    let answers = AnswerScores::default().all().map(|(name, _)| name);
+    let abstention = AbstentionScores::default().named().map(|(name, _)| name);
+    rows.into_iter().chain(answers).chain(abstention).collect()
 }
 
 /// `--threshold METRIC=VALUE` with what came out.

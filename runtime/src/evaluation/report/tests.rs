@@ -39,6 +39,16 @@ fn thresholds_read_the_last_row_and_the_answers() {
 }
 
 #[test]
+fn every_metric_has_one_name() {
+    let names = metric_names();
+    let distinct: std::collections::HashSet<_> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len(), "{names:?}");
+    for name in ["ndcg_at_10", "fact_recall", "auroc_gain"] {
+        assert!(names.contains(&name), "{name}");
+    }
+}
+
+#[test]
 fn junit_fails_what_is_not_met() {
     let mut report = report();
     report.thresholds = vec![report.judge("ndcg_at_10", 0.9), report.judge("fact_recall", 0.5)];
