@@ -57,6 +57,14 @@ fn exit_codes_tell_the_bands_apart() {
 }
 
 #[test]
+fn the_nearest_spelling_is_one_of_the_documents() {
+    let place = Place::handbook();
+    place.ingest().expect(0);
+    let missing = place.run(&["ask", "Who supplies SKU-4472?"]).expect(5);
+    assert!(missing.stdout.contains("the nearest spelling is “SKU-4471”"), "{}", missing.stdout);
+}
+
+#[test]
 fn the_nearest_ingested_folder_above_is_meant() {
     let place = Place::handbook();
     place.write("deep/er/file.md", "# Deep\n\nThe cellar is locked.\n");

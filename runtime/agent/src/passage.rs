@@ -88,7 +88,7 @@ pub struct QueryTerm {
     pub chunk_frequency: u64,
     /// What a hard "not found" may rest on.
     pub kind: QueryTermKind,
-    /// Nearest spellings that the collection has; filled only where `chunk_frequency` is 0.
+    /// Nearest spellings, as documents write them; filled only for identifiers and numbers that no chunk has.
     pub similar: Vec<String>,
 }
 

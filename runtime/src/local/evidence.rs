@@ -31,6 +31,8 @@ const PHRASE_CHUNKS: usize = 400;
 const HEADER_SEPARATOR: &str = " | ";
 /// Nearest spellings named.
 const SPELLINGS: usize = 3;
+/// Chunks looked at for how documents write one of them.
+const SPELLING_CHUNKS: usize = 3;
 /// Documents counted where a filter holds.
 const COUNTED_DOCUMENTS: usize = 100_000;
 
@@ -173,7 +175,8 @@ impl Corpus {
                 QueryTermKind::Phrase => self.phrase_frequency(&term).await?,
                 _ => self.frequencies(&term.lookups).await?.into_iter().min().unwrap_or(0),
             };
-            let absent = frequency == 0 && term.kind != QueryTermKind::Phrase;
+            // Only what is missing for certain is said to be, with its nearest spelling.
+            let absent = frequency == 0 && matches!(term.kind, QueryTermKind::Identifier | QueryTermKind::Number);
             let similar = if absent { self.similar(&term.term).await? } else { Vec::new() };
             let QuestionTerm { term, surface, kind, .. } = term;
             terms.push(QueryTerm { term, surface, chunk_frequency: frequency, kind, similar });
@@ -211,17 +214,35 @@ impl Corpus {
         Ok(count)
     }
 
+    /// Nearest spellings, as documents write them.
     async fn similar(&self, term: &str) -> Result<Vec<String>, ServiceError> {
         let mut spellings: Vec<String> = Vec::new();
         for member in &self.members {
-            for spelling in member.reader.similar_terms(term, SPELLINGS).await? {
+            for similar in member.reader.similar_terms(term, SPELLINGS - spellings.len()).await? {
+                let spelling = member.as_written(&similar).await?;
                 if !spellings.contains(&spelling) {
                     spellings.push(spelling);
                 }
             }
         }
-        spellings.truncate(SPELLINGS);
         Ok(spellings)
+    }
+}
+
+impl Member {
+    /// An indexed term as a passage writes it; folded as it is where no passage that may be read has it.
+    async fn as_written(&self, term: &str) -> Result<String, ServiceError> {
+        let counted = vec![(term.to_owned(), 1)];
+        let query = KeywordQuery { words: counted.clone(), identifiers: counted };
+        let hits = self.reader.search_keywords(&query, &Filter::default(), SPELLING_CHUNKS).await?;
+        let keys: BTreeSet<_> = hits.iter().map(|hit| hit.parent).collect();
+        let parents = self.reader.parents(&keys.into_iter().collect::<Vec<_>>()).await?;
+        let written = parents.iter().find_map(|parent| {
+            let tokens = self.analyser.analyse(&parent.text);
+            let token = tokens.into_iter().find(|token| token.term == term)?;
+            Some(parent.text[token.span].split_whitespace().collect::<Vec<_>>().join(" "))
+        });
+        Ok(written.unwrap_or_else(|| term.to_owned()))
     }
 }
 
