@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::Place;
+use common::{Place, Ran};
 
 #[test]
 fn mistakes_name_the_thing_and_the_fix() {
@@ -42,6 +42,22 @@ fn a_data_folder_among_the_documents_is_refused() {
     assert!(ran.stderr.contains("among the documents") && ran.stderr.contains("--data-dir"), "{}", ran.stderr);
     let hidden = place.run(&["ingest", "--embedding-model", "none", "--data-dir", ".index", "-o", "json"]).expect(0);
     assert_eq!(hidden.json()["reports"][0]["added"], 4);
+}
+
+#[test]
+fn a_data_folder_without_an_index_is_named_and_no_folder_above() {
+    let place = Place::handbook();
+    place.ingest().expect(0);
+    let empty = place.data_home().join("empty");
+    let mut named = place.command(&["ask", "What is the late fee?", "--data-dir"]);
+    let mut set = place.command(&["ask", "What is the late fee?"]);
+    for command in [named.arg(&empty), set.env("GROUNDWORK_DATA_DIR", &empty)] {
+        let ran = Ran::of(command.output().unwrap()).expect(1);
+        for words in [empty.to_str().unwrap(), "groundwork ingest DIR --data-dir", "GROUNDWORK_DATA_DIR"] {
+            assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+        }
+        assert!(!ran.stderr.contains("above"), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Opening an instance: this process's own, or that of a running `up`.
 
 use groundwork_knowledge::load::{ExtractionOptions, ExtractionPool};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,15 +70,24 @@ pub(crate) async fn ingest_scratch(args: &SetupArgs, command: &str) -> anyhow::R
 fn find(args: &PlaceArgs) -> Result<DataFolder, Problem> {
     if let Some(path) = &args.data_dir {
         let data = DataFolder::at(path);
-        return if data.is_used() { Ok(data) } else { Err(nothing_in(&path.display().to_string())) };
+        return if data.is_used() { Ok(data) } else { Err(no_index_in(path)) };
     }
-    let start = canonical_folder(args.dir.as_deref().unwrap_or(std::path::Path::new(".")))?;
-    DataFolder::find_from(&start)?.ok_or_else(|| nothing_in(&start.display().to_string()))
+    let start = canonical_folder(args.dir.as_deref().unwrap_or(Path::new(".")))?;
+    DataFolder::find_from(&start)?.ok_or_else(|| nothing_for(&start))
 }
 
-fn nothing_in(place: &str) -> Problem {
-    Problem::new(format!("nothing is ingested for {place} or a folder above it"))
+fn nothing_for(folder: &Path) -> Problem {
+    Problem::new(format!("nothing is ingested for {} or a folder above it", folder.display()))
         .fix("run `groundwork ingest DIR` once or `groundwork up DIR`, or name the folder with `--dir DIR`")
+}
+
+/// A data folder that was named is the only place that is looked at.
+fn no_index_in(data: &Path) -> Problem {
+    let path = data.display();
+    Problem::new(format!("nothing is ingested into the data folder {path}")).fix(format!(
+        "run `groundwork ingest DIR --data-dir {path}` once, or leave out `--data-dir` and GROUNDWORK_DATA_DIR to mean the \
+         folder you are in"
+    ))
 }
 
 /// Opens a folder to bring it up to date: through a running `up` where there is one.
