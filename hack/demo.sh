@@ -12,7 +12,8 @@ start=$SECONDS
 cargo build --locked -p groundwork --bin groundwork
 built=$((SECONDS - start))
 groundwork="$CARGO_TARGET_DIR/debug/groundwork"
-data="${DEMO_DATA_DIR:-$CARGO_TARGET_DIR/demo-data}"
+# Checkouts share the target folder, but a data folder belongs to one folder of documents.
+data="${DEMO_DATA_DIR:-$CARGO_TARGET_DIR/demo-data/$(pwd | cksum | cut -d ' ' -f 1)}"
 
 step=$SECONDS
 "$groundwork" ingest examples/quickstart --data-dir "$data"

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Place, Ran};
+use common::{Place, Ran, Up};
 
 #[test]
 fn mistakes_name_the_thing_and_the_fix() {
@@ -42,6 +42,45 @@ fn a_data_folder_among_the_documents_is_refused() {
     assert!(ran.stderr.contains("among the documents") && ran.stderr.contains("--data-dir"), "{}", ran.stderr);
     let hidden = place.run(&["ingest", "--embedding-model", "none", "--data-dir", ".index", "-o", "json"]).expect(0);
     assert_eq!(hidden.json()["reports"][0]["added"], 4);
+}
+
+#[test]
+fn the_data_folder_of_another_folder_is_refused_by_all_who_write() {
+    let (first, second) = (Place::handbook(), Place::with(&[("garden.md", "# Garden\n\nRoses need water.\n")]));
+    let data = first.data_home().join("index");
+    let data = data.to_str().unwrap();
+    let folders = [first.folder().canonicalize().unwrap(), second.folder().canonicalize().unwrap()];
+    let up = Up::start(&first, &["--no-watch", "--data-dir", data]).ready();
+    let ingest: &[&str] = &["ingest", "--embedding-model", "hashing", "--data-dir", data];
+    let refused = |ran: Ran| {
+        let ran = ran.expect(1);
+        for words in [folders[0].to_str().unwrap(), folders[1].to_str().unwrap(), "--data-dir", "instance.json"] {
+            assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+        }
+    };
+    refused(second.run(ingest));
+    up.signal("INT");
+    up.wait().expect(0);
+    refused(second.run(ingest));
+    refused(second.run(&["up", "--port", "0", "--data-dir", data]));
+    first.run(&["ask", "What is the late fee?", "--data-dir", data]).expect(0);
+}
+
+#[test]
+fn a_folder_that_moved_keeps_its_index_after_one_deletion() {
+    let place = Place::with(&[("old/garden/roses.md", "# Garden\n\nRoses need water.\n")]);
+    let data = place.data_home().join("index");
+    let ingest = |folder: &str| {
+        let data = data.to_str().unwrap();
+        place.run(&["ingest", folder, "--embedding-model", "hashing", "-o", "json", "--data-dir", data])
+    };
+    ingest("old/garden").expect(0);
+    std::fs::rename(place.folder().join("old"), place.folder().join("new")).unwrap();
+    ingest("new/garden").expect(1);
+    std::fs::remove_file(data.join("instance.json")).unwrap();
+    let report = ingest("new/garden").expect(0).json();
+    let report = &report["reports"][0];
+    assert_eq!([&report["unchanged"], &report["added"], &report["removed"]], [1, 0, 0], "{report}");
 }
 
 #[test]

@@ -105,6 +105,23 @@ impl DataFolder {
         serde_json::from_value(json).map_err(|error| failed().because(error).fix(other_version()))
     }
 
+    /// Refuses what holds the index of another folder: questions about that one would be asked of this one, and documents
+    /// of a knowledge base with the same name would be taken for gone. A record that cannot be read is written anew.
+    pub(crate) fn refuse_other(&self, folder: &Path) -> Result<(), Problem> {
+        let Ok(record) = self.record() else { return Ok(()) };
+        if record.folder == folder {
+            return Ok(());
+        }
+        let (theirs, ours) = (record.folder.display(), folder.display());
+        Err(Problem::new(format!("failed to use the data folder {} for {ours}", self.path.display()))
+            .because(format!("it holds the index of {theirs}"))
+            .fix(format!(
+                "name another one with `--data-dir PATH` (GROUNDWORK_DATA_DIR), or leave it out; if {theirs} has moved to \
+                 {ours}, delete {}: the index of each knowledge base that keeps its name is kept",
+                self.path.join(RECORD).display()
+            )))
+    }
+
     /// Remembers, in one step: a reader sees the old record or the new one.
     pub(crate) fn write_record(&self, record: &Record) -> Result<(), Problem> {
         let path = self.path.join(RECORD);
@@ -179,6 +196,22 @@ mod tests {
         data.write_record(&record(place.path())).expect("written");
         assert!(data.is_used());
         assert_eq!(data.record().expect("read"), record(place.path()));
+    }
+
+    #[test]
+    fn the_index_of_another_folder_is_refused_and_can_be_taken_over_by_hand() {
+        let place = tempfile::tempdir().expect("a temporary directory");
+        let (first, second) = (place.path().join("first"), place.path().join("second"));
+        let data = DataFolder::at(place.path());
+        data.refuse_other(&first).expect("nothing is in it yet");
+        data.write_record(&record(&first)).expect("written");
+        data.refuse_other(&first).expect("its own");
+        let problem = data.refuse_other(&second).expect_err("another folder's");
+        let text = format!("{problem:?}");
+        assert!(text.contains("first") && text.contains("second") && text.contains("--data-dir"), "{text}");
+        assert!(problem.fix_text().is_some_and(|fix| fix.contains(RECORD)), "{text}");
+        std::fs::remove_file(place.path().join(RECORD)).expect("removed");
+        data.refuse_other(&second).expect("taken over");
     }
 
     #[test]

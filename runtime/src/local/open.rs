@@ -93,6 +93,7 @@ fn no_index_in(data: &Path) -> Problem {
 /// Opens a folder to bring it up to date: through a running `up` where there is one.
 pub(crate) async fn open_for_writing(args: &SetupArgs, command: &str) -> anyhow::Result<Target> {
     let (folder, data) = place(args)?;
+    data.refuse_other(&folder)?;
     if let Some(url) = serving(&data).await.and_then(|holder| holder.url) {
         return Ok(Target::Remote(Remote::new(&url)?));
     }

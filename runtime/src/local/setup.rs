@@ -66,6 +66,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// Reads the folder's manifests, or takes the defaults, and applies the flags.
     pub(super) async fn resolve(args: &SetupArgs, folder: PathBuf, data: DataFolder) -> Result<Self, Problem> {
+        data.refuse_other(&folder)?;
         let (mut config, notes) = compiled(args, &folder)?;
         let key = args.api_key_file.as_deref().map(readable_key).transpose()?;
         if let Some(model) = &args.chat_model {
