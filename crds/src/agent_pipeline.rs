@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{self, NAME_LENGTH};
-use crate::{AgentPipelineStatus, AuthenticationSpec, RuntimeSpec};
+use crate::{AgentPipelineStatus, AuthenticationSpec, ExposeSpec, RuntimeSpec};
 
 /// How questions are answered: from which knowledge bases, found how, written by whom.
 #[derive(CustomResource, KubeSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +69,10 @@ pub struct AgentPipelineSpec {
     /// The pods that answer. Read in a cluster only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeSpec>,
+    /// Who may reach the port that answers. Read in a cluster only.
+    /// Default: nobody but `kubectl port-forward`, where the cluster's network enforces NetworkPolicies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expose: Option<ExposeSpec>,
 }
 
 /// Reference to a tool policy.

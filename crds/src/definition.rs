@@ -13,7 +13,7 @@ pub const GROUP: &str = "groundwork.dev";
 pub const API_VERSION: &str = "groundwork.dev/v1alpha1";
 
 /// Fields that decide what the operator makes, and not what the runtime reads: `KIND.path`, with everything below them.
-pub const OPERATOR_FIELDS: [&str; 8] = [
+pub const OPERATOR_FIELDS: [&str; 9] = [
     "KnowledgeBase.rebuild",
     "KnowledgeBase.state",
     "KnowledgeBase.ingestion",
@@ -22,6 +22,7 @@ pub const OPERATOR_FIELDS: [&str; 8] = [
     "KnowledgeBase.sync.suspend",
     "AgentPipeline.authentication",
     "AgentPipeline.runtime",
+    "AgentPipeline.expose",
 ];
 
 /// One custom resource definition.

@@ -5,15 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules;
 
-/// When a changed definition of what an index contains is built. What changes by itself is a changed default of a newer
-/// operator, or a model's name in a ModelEndpoint.
+/// When a changed definition of what an index contains is built.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub enum RebuildSpec {
-    /// When this spec changed; other changes are told by the condition RebuildAvailable and wait.
     OnSpecChange,
-    /// Whenever anything changed.
     Always,
-    /// When the annotation groundwork.dev/rebuild-requested-at gets another value.
     Manual,
 }
 
@@ -119,16 +116,19 @@ pub struct ResourcesSpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct QuantitiesSpec {
     /// Processors, in quotes: "500m" is half a core.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 32))]
     #[x_kube(validation = quantity())]
     pub cpu: Option<String>,
     /// Memory, in quotes: "1Gi".
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 32))]
     #[x_kube(validation = quantity())]
     pub memory: Option<String>,
     /// Disk of the pod itself, in quotes.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 32))]
     #[x_kube(validation = quantity())]

@@ -98,7 +98,10 @@ pub struct KnowledgeBaseSpec {
     /// Default: type Embedded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_store: Option<VectorStoreSpec>,
-    /// When a new index is built beside the old one. Read in a cluster only; `groundwork up` builds at once.
+    /// When a new index is built beside the old one: OnSpecChange, when this spec changed (what else would change it, a newer
+    /// operator's defaults or a model's name in a ModelEndpoint, is told by the condition RebuildAvailable and waits);
+    /// Always, whenever anything changed; Manual, when the annotation groundwork.dev/rebuild-requested-at gets another
+    /// value. Read in a cluster only; `groundwork up` builds at once.
     /// Default: OnSpecChange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<RebuildSpec>,

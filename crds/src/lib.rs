@@ -44,7 +44,7 @@ pub use model_endpoint::{
     ApiKeySpec, LimitsSpec, ModelEndpoint, ModelEndpointSpec, ModelUse, PricesSpec, SecretKeyRef,
 };
 pub use reference::{conditions_reference, reference};
-pub use serving::{ApiKeysSpec, AuthenticationSpec, AuthenticationType, RuntimeSpec, SecretRef};
+pub use serving::{ApiKeysSpec, AuthenticationSpec, AuthenticationType, ExposeSpec, PeerSpec, RuntimeSpec, SecretRef};
 pub use status::{
     AgentPipelineStatus, CompiledLimit, DocumentFailure, KnowledgeBaseStatus, LastRun, LastSync, Layer,
     ModelEndpointStatus, RunOutcome, ServedRevision, ToolPolicyStatus, UserRef,

@@ -1,6 +1,8 @@
 use kube::KubeSchema;
-use schemars::JsonSchema;
+use kube::core::Rule;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 use crate::ingestion::claim_name;
 use crate::{PullSecretSpec, ResourcesSpec, rules};
@@ -68,4 +70,58 @@ pub struct RuntimeSpec {
     /// Default: requests 100m and 256Mi, limit 2Gi.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourcesSpec>,
+}
+
+/// Who may reach the port that answers. Read in a cluster only, whose network must enforce NetworkPolicies.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExposeSpec {
+    /// Peers that may, at most 64.
+    /// Default: nobody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub from: Vec<PeerSpec>,
+}
+
+/// Pods, or addresses outside of the cluster.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[x_kube(validation = peer_is_one())]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PeerSpec {
+    /// Namespace of the pods, at most 63 characters.
+    /// Default: the pipeline's own, where podLabels is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    #[x_kube(validation = claim_name())]
+    pub namespace: Option<String>,
+    /// Labels that the pods have, at most 16.
+    /// Default: all pods of the namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "labels")]
+    pub pod_labels: Option<BTreeMap<String, String>>,
+    /// A range of addresses, at most 43 characters, for example 192.0.2.0/24. Not together with the others.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 43))]
+    #[x_kube(validation = cidr())]
+    pub cidr: Option<String>,
+}
+
+/// Labels are bounded in number and length.
+fn labels(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "maxProperties": 16,
+        "additionalProperties": {"type": "string", "maxLength": 63},
+    })
+}
+
+fn peer_is_one() -> Rule {
+    Rule::new("has(self.cidr) != (has(self.namespace) || has(self.podLabels))")
+        .message("name either cidr, or namespace and podLabels (one of them or both)")
+}
+
+fn cidr() -> Rule {
+    Rule::new("self.matches('^[0-9a-fA-F:.]+/[0-9]{1,3}$')")
+        .message("must be a range of addresses, for example 192.0.2.0/24")
 }

@@ -114,7 +114,10 @@ fn every_list_string_and_number_is_bounded() {
             Some("array") => bounded("maxItems") && schema["maxItems"].as_f64() <= Some(64.0),
             Some("integer") => bounded("minimum") && bounded("maximum"),
             Some("number") => false,
-            Some("object") => schema["properties"].is_object(),
+            Some("object") => {
+                let values = &schema["additionalProperties"];
+                schema["properties"].is_object() || bounded("maxProperties") && values["maxLength"].is_number()
+            }
             Some("boolean") => true,
             _ => false,
         };

@@ -70,6 +70,10 @@ pub(crate) struct Settings {
     #[arg(long, env = "GROUNDWORK_RUNTIME_IMAGE", default_value = concat!("groundwork:", env!("CARGO_PKG_VERSION")))]
     pub(crate) runtime_image: String,
 
+    /// Namespaces whose pods may read the metrics of pods that answer; repeat it for more.
+    #[arg(long = "metrics-from-namespace", value_name = "NAMESPACE")]
+    pub(crate) metrics_from: Vec<String>,
+
     /// Ingestions at a time, in all.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) max_ingestions: u16,

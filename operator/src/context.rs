@@ -20,9 +20,19 @@ pub(crate) struct Context {
     pub(crate) stores: Stores,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) settings: Settings,
+    pub(crate) network: Network,
     pub(crate) capacity: Capacity,
     /// Has a knowledge base looked at again.
     pub(crate) wake: UnboundedSender<Key>,
+}
+
+/// Who may reach every pod that answers, beside whom its manifest names.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    /// The namespace of the operator's own pods.
+    pub(crate) operator_namespace: String,
+    /// Namespaces whose pods may read metrics.
+    pub(crate) metrics_from: Vec<String>,
 }
 
 /// Copies of the objects of each kind, kept by its watch.

@@ -21,6 +21,7 @@ mod lease;
 mod metrics;
 mod model_endpoint;
 mod names;
+mod network;
 mod pipeline;
 mod pods;
 mod report;

@@ -55,8 +55,8 @@ pub(crate) async fn run(settings: Settings) -> Result<()> {
     metrics.set_leading(true);
     health.set(Phase::Listing);
     let client = client::leading(&config, leadership, settings.watch_seconds).context("failed to make a client")?;
-    let scope = if settings.all_namespaces { Scope::All } else { Scope::Namespace(namespace) };
-    let work = Work::start(client, scope, settings, metrics.clone(), health.clone());
+    let scope = if settings.all_namespaces { Scope::All } else { Scope::Namespace(namespace.clone()) };
+    let work = Work::start(client, scope, namespace, settings, metrics.clone(), health.clone());
 
     let lost = tokio::select! {
         () = elector.hold() => true,

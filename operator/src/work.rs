@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::capacity::{Capacity, Key};
 use crate::cli::Settings;
-use crate::context::{Context, Stores};
+use crate::context::{Context, Network, Stores};
 use crate::controller::{Reconciled, control};
 use crate::health::{Health, Phase};
 use crate::metrics::Metrics;
@@ -38,6 +38,7 @@ impl Work {
     pub(crate) fn start(
         client: Client,
         scope: Scope,
+        operator_namespace: String,
         settings: Settings,
         metrics: Arc<Metrics>,
         health: Health,
@@ -76,7 +77,9 @@ impl Work {
         let reporter = Reporter { controller: MANAGER.to_owned(), instance: settings.pod_name.clone() };
         let recorder = Recorder::new(client.clone(), reporter);
         let capacity = Capacity::new(settings.max_ingestions.into(), settings.max_ingestions_per_namespace.into());
-        let context = Arc::new(Context { client, recorder, stores: stores.clone(), metrics, settings, capacity, wake });
+        let network = Network { operator_namespace, metrics_from: settings.metrics_from.clone() };
+        let context =
+            Arc::new(Context { client, recorder, stores: stores.clone(), metrics, settings, network, capacity, wake });
         let mut controllers = JoinSet::new();
         // Waited for once: a store wakes only one of those who wait for its first list.
         let listed = all_listed(stores.clone()).boxed().shared();

@@ -87,6 +87,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 - apiGroups: [""]
   resources: [services, serviceaccounts]
   verbs: [get, create, patch]
+# Pods of ours reach what their manifests name and are reached by whom those name.
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, create, patch]
 # One pod at a time may be taken away.
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]

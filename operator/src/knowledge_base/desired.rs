@@ -1,12 +1,13 @@
 //! What must be there for an ingestion. Pure.
 
-use groundwork_config::Contract;
+use groundwork_config::{Contract, Store};
 use groundwork_crds::{IngestionSpec, KnowledgeBase, SourceType};
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
     ConfigMap, Container, PersistentVolumeClaim, PersistentVolumeClaimSpec, PodSpec, PodTemplateSpec,
     VolumeResourceRequirements,
 };
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::ResourceExt;
@@ -18,6 +19,7 @@ use super::validate::Asked;
 use crate::names::{
     ACCEPT_DELETES, CONFIG_HASH, KNOWLEDGE_BASE, REBUILD_REQUESTED_AT, REVISION, SPEC_HASH, SYNC_REQUESTED_AT,
 };
+use crate::network;
 use crate::pods::{self, CONFIG_FOLDER, Mounted, SOURCES_FOLDER};
 
 const DEFAULT_STATE_SIZE: &str = "1Gi";
@@ -81,6 +83,20 @@ pub(super) fn config(base: &KnowledgeBase, asked: &Asked, job: &Job) -> ConfigMa
         data: Some(BTreeMap::from([(INGESTION_FILE.to_owned(), text)])),
         ..ConfigMap::default()
     }
+}
+
+/// What pods that ingest reach: the store and the model. Nobody reaches them.
+pub(super) fn network_policy(base: &KnowledgeBase, asked: &Asked) -> NetworkPolicy {
+    let store = match &asked.ingestion.knowledge_base.store {
+        Store::Qdrant(server) => Some(server.url.as_str()),
+        Store::Embedded => None,
+    };
+    let models = asked.ingestion.endpoints.iter().map(|endpoint| endpoint.base_url.as_str());
+    let addresses: Vec<&str> = store.into_iter().chain(models).collect();
+    let mut pods = labels(base);
+    pods.retain(|name, _| name == "app.kubernetes.io/component" || name == KNOWLEDGE_BASE);
+    let metadata = metadata(base, names::base(&base.name_any()), BTreeMap::new());
+    network::policy(metadata, pods, Vec::new(), &addresses)
 }
 
 /// The Job that ingests.

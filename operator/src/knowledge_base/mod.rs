@@ -26,6 +26,7 @@ use std::time::Duration;
 use crate::capacity::Key;
 use crate::context::Context;
 use crate::controller::{Again, Error, Reconciled};
+use crate::ensure::ensure;
 use crate::names::{CONFIG_HASH, KNOWLEDGE_BASE, REVISION};
 use crate::report::{Findings, report};
 use crate::verdict::undecodable;
@@ -161,6 +162,7 @@ impl Run<'_> {
         if let Some(claim) = desired::state_claim(&self.base).filter(|_| !self.observed.state_claim) {
             apply::claim(client, &claim).await?;
         }
+        ensure(client, &desired::network_policy(&self.base, asked)).await?;
         apply::config_map(client, &desired::revision(&self.base, asked)).await?;
         let image = &self.context.settings.runtime_image;
         let job = apply::start(client, &desired::job(&self.base, asked, &self.observed, image)).await?;

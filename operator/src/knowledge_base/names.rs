@@ -10,6 +10,11 @@ pub(super) const INGESTION_FILE: &str = "ingestion.json";
 /// Where state is mounted.
 pub(super) const STATE_FOLDER: &str = "/var/lib/groundwork";
 
+/// Everything that has no name of its own.
+pub(super) fn base(base: &str) -> String {
+    format!("kb-{base}")
+}
+
 /// The Job; fixed, so that there is never a second.
 pub(super) fn job(base: &str) -> String {
     format!("kb-{base}-ingest")

@@ -1,11 +1,13 @@
 //! What must be there for a pipeline. Pure.
 
+use groundwork_config::Store;
 use groundwork_crds::{AgentPipeline, RuntimeSpec};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
 use k8s_openapi::api::core::v1::{
     ConfigMap, Container, ContainerPort, HTTPGetAction, PodSpec, PodTemplateSpec, Probe, Service, ServiceAccount,
     ServicePort, ServiceSpec,
 };
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -16,7 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::names::{self, KEYS_FOLDER, POLICY_FILE, POLICY_FOLDER, SERVING_FILE};
 use super::observe::{Observed, caller_keys};
 use super::validate::Asked;
+use crate::context::Network;
 use crate::names::{CONFIG_HASH, PIPELINE};
+use crate::network;
 use crate::pods::{self, CONFIG_FOLDER, Mounted};
 
 const API_PORT: i32 = 8080;
@@ -96,6 +100,26 @@ pub(super) fn disruption_budget(pipeline: &AgentPipeline) -> PodDisruptionBudget
         }),
         status: None,
     }
+}
+
+/// Who may reach the pods, and what they reach: stores and models.
+pub(super) fn network_policy(pipeline: &AgentPipeline, asked: &Asked, settings: &Network) -> NetworkPolicy {
+    let operator = BTreeMap::from([("app.kubernetes.io/component".to_owned(), "operator".to_owned())]);
+    let mut health = vec![network::pods_in(&settings.operator_namespace, operator)];
+    health.extend(settings.metrics_from.iter().map(|namespace| network::namespace(namespace)));
+    let mut ingress = vec![network::from(health, HEALTH_PORT)];
+    let callers: Vec<_> = pipeline.spec.expose.iter().flat_map(|expose| &expose.from).map(network::peer).collect();
+    if !callers.is_empty() {
+        ingress.push(network::from(callers, API_PORT));
+    }
+    let config = &asked.serving.config;
+    let stores = config.knowledge_bases.iter().filter_map(|base| match &base.store {
+        Store::Qdrant(server) => Some(server.url.as_str()),
+        Store::Embedded => None,
+    });
+    let addresses: Vec<&str> =
+        stores.chain(config.endpoints.iter().map(|endpoint| endpoint.base_url.as_str())).collect();
+    network::policy(metadata(pipeline, names::base(&pipeline.name_any())), selector(pipeline), ingress, &addresses)
 }
 
 /// The pods. Without a declared number of them, others set it: nothing is said of it then.

@@ -64,6 +64,8 @@ async fn apply(
     // Configuration first: a pod must find what it mounts.
     ensure(client, &desired::config(pipeline, asked)).await?;
     ensure(client, &desired::policy(pipeline, &desired::policy_text(asked))).await?;
+    // Closed before there is anybody to reach.
+    ensure(client, &desired::network_policy(pipeline, asked, &context.network)).await?;
     ensure(client, &desired::account(pipeline)).await?;
     ensure(client, &desired::service(pipeline)).await?;
     ensure(client, &desired::disruption_budget(pipeline)).await?;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::desired;
 use super::observe::Observed;
 use super::validate::{denial, validate};
+use crate::context::Network;
 use crate::fields::{leaves, set};
 
 const FULL: &str = include_str!("../../../crds/fixtures/full.json");
@@ -54,7 +55,14 @@ fn pipeline(value: &Value) -> AgentPipeline {
 fn made(value: &Value) -> Value {
     let (pipeline, observed) = (pipeline(value), observed());
     let asked = validate(&pipeline, &observed).0.unwrap();
-    json!(desired::deployment(&pipeline, &asked, &observed, "default:1"))
+    json!([
+        desired::deployment(&pipeline, &asked, &observed, "default:1"),
+        desired::network_policy(&pipeline, &asked, &settings()),
+    ])
+}
+
+fn settings() -> Network {
+    Network { operator_namespace: "groundwork".to_owned(), metrics_from: vec!["monitoring".to_owned()] }
 }
 
 type Row = (&'static str, Value, Vec<(&'static str, Value)>);
@@ -73,6 +81,9 @@ fn rows() -> Vec<Row> {
         row("runtime/resources/limits/cpu", json!("3")),
         row("runtime/resources/limits/memory", json!("2Gi")),
         row("runtime/resources/limits/ephemeralStorage", json!("5Gi")),
+        row("expose/from/0/namespace", json!("other")),
+        row("expose/from/0/podLabels", json!({"app": "other"})),
+        row("expose/from/1/cidr", json!("198.51.100.0/24")),
     ]
 }
 
@@ -82,7 +93,7 @@ fn every_leaf_that_only_the_operator_reads_has_a_row() {
     let schema = definition("AgentPipeline").unwrap().schema();
     leaves("AgentPipeline".to_owned(), &schema["properties"]["spec"], &mut all);
     all.retain(|path| OPERATOR_FIELDS.iter().any(|field| path.starts_with(field)));
-    let path = |leaf: &str| format!("AgentPipeline.{}", leaf.replace("/0", "[]").replace('/', "."));
+    let path = |leaf: &str| format!("AgentPipeline.{}", leaf.replace("/0", "[]").replace("/1", "[]").replace('/', "."));
     let found: BTreeSet<String> = rows().iter().map(|(leaf, ..)| path(leaf)).collect();
     assert_eq!(found, all);
 }
@@ -105,6 +116,13 @@ fn pods_read_one_revision_and_no_source() {
     assert_eq!(asked.revisions[0].revision, revision_id(&Contract::default()));
     assert_eq!(asked.serving.revisions["two"].contract, Contract::default());
     assert!(asked.serving.config.knowledge_bases[0].sources.is_empty());
+}
+
+#[test]
+fn pods_are_reached_by_whom_the_manifest_names_and_reach_what_it_names() {
+    let (pipeline, observed) = (pipeline(&full()), observed());
+    let asked = validate(&pipeline, &observed).0.unwrap();
+    insta::assert_yaml_snapshot!("network_policy", desired::network_policy(&pipeline, &asked, &settings()));
 }
 
 #[test]

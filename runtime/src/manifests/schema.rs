@@ -67,9 +67,11 @@ impl Walk {
     fn map(&mut self, node: &Node, schema: &Value, path: &str) {
         let empty = serde_json::Map::new();
         let properties = schema["properties"].as_object().unwrap_or(&empty);
+        // Of a map, whose names are free.
+        let any = Some(&schema["additionalProperties"]).filter(|any| any.is_object());
         for entry in node.entries() {
             let field = join(path, &entry.key);
-            match properties.get(&entry.key) {
+            match properties.get(&entry.key).or(any) {
                 Some(_) if entry.node.is_null() => {}
                 Some(property) => self.value(&entry.node, property, &field),
                 None => {

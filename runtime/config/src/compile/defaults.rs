@@ -55,6 +55,7 @@ pub fn default_objects(name: &str) -> Objects {
         tool_policy_ref: None,
         authentication: None,
         runtime: None,
+        expose: None,
     };
     Objects {
         knowledge_bases: vec![KnowledgeBase::new(name, base)],

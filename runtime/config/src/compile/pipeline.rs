@@ -49,6 +49,7 @@ fn over_all(objects: &Objects) -> Result<AgentPipeline, Error> {
         tool_policy_ref: None,
         authentication: None,
         runtime: None,
+        expose: None,
     };
     let mut pipeline = AgentPipeline::new(name(&first.metadata), spec);
     pipeline.metadata.namespace = first.metadata.namespace.clone();

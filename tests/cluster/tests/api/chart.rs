@@ -11,7 +11,11 @@ const MATRIX: [&[&str]; 8] = [
     &[],
     &["watchAllNamespaces=true"],
     &["replicas=1", "networkPolicy.enabled=false"],
-    &["runtime.image=registry.example/groundwork:1", "ingestion.maxConcurrent=1"],
+    &[
+        "runtime.image=registry.example/groundwork:1",
+        "ingestion.maxConcurrent=1",
+        "runtime.metricsFromNamespaces[0]=monitoring",
+    ],
     &["serviceAccount.create=false", "serviceAccount.name=default"],
     &[
         "networkPolicy.metricsFrom[0].namespaceSelector.matchLabels.team=monitoring",
