@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod evaluation;
 mod http;
+mod json;
 mod local;
 mod manifests;
 mod output;

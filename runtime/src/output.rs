@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use crate::cli::{Global, OutputFormat};
 
-pub(crate) use problem::Problem;
+pub(crate) use problem::{Problem, chain};
 pub(crate) use style::{Style, stderr_is_terminal, stdout_style};
 pub(crate) use table::Table;
 

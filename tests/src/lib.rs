@@ -5,11 +5,13 @@ pub mod bm25;
 mod browser;
 pub mod datasets;
 mod groundwork;
+mod pods;
 mod process;
 mod qdrant;
 pub mod skip;
 
 pub use browser::{Browser, View};
 pub use groundwork::{Groundwork, binary};
+pub use pods::Pods;
 pub use process::Process;
 pub use qdrant::Qdrant;

@@ -73,6 +73,11 @@ impl Process {
     /// Asks it to end (SIGTERM) and waits for that.
     pub async fn terminate(&mut self, limit: Duration) -> Result<ExitStatus> {
         kill_process(self.pid()?, Signal::TERM)?;
+        self.wait(limit).await
+    }
+
+    /// Waits for its end.
+    pub async fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -83,6 +88,12 @@ impl Process {
             }
             tokio::time::sleep(POLL).await;
         }
+    }
+
+    /// Ends it at once (SIGKILL) and waits for that.
+    pub fn kill(&mut self) -> Result<ExitStatus> {
+        self.child.kill()?;
+        Ok(self.child.wait()?)
     }
 
     fn pid(&self) -> Result<Pid> {

@@ -5,6 +5,8 @@ use uuid::Uuid;
 
 use crate::{Contract, Endpoint, KnowledgeBase};
 
+/// What the names of all collections begin with.
+const PREFIX: &str = "groundwork-";
 /// Digits of a contract's hash that tell a knowledge base's revisions apart.
 const REVISION_DIGITS: usize = 16;
 /// Most that Kubernetes keeps of a container's termination message, in bytes.
@@ -48,7 +50,15 @@ impl Revision {
 
 /// The collection of the revision whose contract has this hash. Its prefix is that of no alias.
 pub fn collection_name(data_id: Uuid, contract_hash: &str) -> String {
-    format!("groundwork-{}-{}", data_id.simple(), first_digits(contract_hash))
+    format!("{PREFIX}{}-{}", data_id.simple(), first_digits(contract_hash))
+}
+
+/// Data id and revision id of a [`collection_name`]; nothing of any other.
+pub fn parse_collection_name(name: &str) -> Option<(Uuid, &str)> {
+    let (data_id, revision) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let digits = revision.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let data_id = Uuid::try_parse(data_id).ok().filter(|id| *id.simple().encode_lower(&mut [0; 32]) == *data_id)?;
+    (digits && revision.len() == REVISION_DIGITS).then_some((data_id, revision))
 }
 
 /// What tells a knowledge base's revisions apart: equal contracts are one revision.
@@ -64,9 +74,9 @@ fn first_digits(hash: &str) -> &str {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestionReport {
-    /// [`Ingestion::hash`] of what it read.
+    /// [`Ingestion::hash`] of what it read; empty where that could not be read.
     pub config: String,
-    /// [`revision_id`] of what it wrote.
+    /// [`revision_id`] of what it wrote; empty where it could not read what to write.
     pub revision: String,
     /// Whether the revision has all that the sources have, vectors included, so that it may be read.
     pub complete: bool,
@@ -163,6 +173,18 @@ mod tests {
         let revision = Revision::new(data_id, contract.clone());
         assert_eq!(revision.collection, format!("groundwork-{}-{}", "0".repeat(32), &contract.hash()[..16]));
         assert_ne!(revision.collection, Revision::new(data_id, other).collection);
+    }
+
+    #[test]
+    fn only_names_of_collections_are_taken_for_one() {
+        let data_id = Uuid::from_u128(0x0f6c1f1e_6b0a_4a3b_8f0e_2a8b1d5c7e90);
+        let name = collection_name(data_id, &Contract::default().hash());
+        assert_eq!(parse_collection_name(&name), Some((data_id, revision_id(&Contract::default()).as_str())));
+        let upper = name.to_uppercase();
+        for other in ["groundwork-", "groundwork-notes", "mine", &name[1..], &name[..name.len() - 1], &upper] {
+            assert_eq!(parse_collection_name(other), None, "{other}");
+        }
+        assert_eq!(parse_collection_name(&format!("{name}-old")), None);
     }
 
     #[test]

@@ -18,7 +18,9 @@ pub use contract::{
     ANALYSER_VERSION, CHUNKER_VERSION, Chunking, ChunkingStrategy, Contract, EXTRACTOR_VERSION, Embedding, Keyword,
     Language,
 };
-pub use ingestion::{FailedDocument, Ingestion, IngestionReport, Revision, collection_name, revision_id};
+pub use ingestion::{
+    FailedDocument, Ingestion, IngestionReport, Revision, collection_name, parse_collection_name, revision_id,
+};
 pub use pipeline::{ArmWeights, Endpoint, EndpointUse, Fusion, Pipeline, Prices, Retrieval, RetrievalMode};
 pub use policy::{Limits, Policy};
 pub use serving::{Authentication, Serving};

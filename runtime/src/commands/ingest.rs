@@ -1,4 +1,5 @@
 use groundwork_knowledge::sync::DeleteGuard;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -9,6 +10,8 @@ use crate::output::progress::{Show, bars, show};
 use crate::output::{self, EXIT_FAILED_DOCUMENTS, Style, Table};
 use crate::wire::{SyncReport, SyncRequest, SyncResponse};
 
+mod rendered;
+
 const EXAMPLES: &str = "\
 Examples:
   groundwork ingest ~/documents
@@ -16,7 +19,8 @@ Examples:
   groundwork ingest -o json | jq '.reports[].failed'
 
 A running `up` of the same folder does the work. Exit codes: 0 everything is in,
-3 finished, but some documents could not be read, 1 failed.";
+3 finished, but some documents could not be read, 1 failed. With --config a report
+tells of such documents, and the exit code is 0.";
 
 /// Failed documents that the table names; JSON and YAML have all.
 const NAMED_FAILURES: usize = 20;
@@ -32,9 +36,26 @@ pub(crate) struct IngestArgs {
     /// Remove documents that are gone even if they are more than `maxDeletePercent` allows.
     #[arg(long)]
     accept_deletes: bool,
+    /// Ingest the one knowledge base that this JSON file describes, as the operator writes it, instead of a folder.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "data_dir",
+        conflicts_with_all = [
+            "dir", "pipeline", "sources", "chat_model", "embedding_model", "api_key_file", "keywords_only",
+        ],
+        help_heading = "In a cluster"
+    )]
+    config: Option<PathBuf>,
+    /// Write what it came to into this file, whatever it came to: JSON of at most 4096 bytes.
+    #[arg(long, value_name = "FILE", requires = "config", help_heading = "In a cluster")]
+    report: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: IngestArgs, global: &Global) -> anyhow::Result<ExitCode> {
+    if let Some(file) = &args.config {
+        return rendered::run(file, &args, global).await;
+    }
     let target = local::open_for_writing(&args.setup, "ingest").await?;
     let reports = match target {
         Target::Remote(remote) => {

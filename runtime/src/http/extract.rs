@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 
 use crate::http::failure::Failure;
+use crate::json::{self, Mistake, MistakeKind};
 use crate::wire::ErrorCode;
 
 /// A JSON body. Only `application/json` is read: a form that another site's page posts cannot have that type.
@@ -63,25 +64,16 @@ fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     if bytes.trim_ascii_start().starts_with(b"[") {
         return Err(Failure::new(ErrorCode::InvalidRequest, "the body must be a JSON object"));
     }
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-        let path = error.path().to_string();
-        wrong_json(&path, error.inner())
-    })?;
-    reader.end().map_err(|error| wrong_json(".", &error))?;
-    Ok(value)
+    json::parse(bytes).map_err(wrong_json)
 }
 
-fn wrong_json(path: &str, error: &serde_json::Error) -> Failure {
-    let message = error.to_string();
-    if !error.is_data() {
-        return Failure::new(ErrorCode::InvalidRequest, format!("the body is not valid JSON: {message}"));
-    }
-    let field = join(path, named_field(&message));
-    let allowed = message.split(" at line ").next().unwrap_or(&message);
-    match field {
-        Some(field) => Failure::field(&field, format!("{field}: {allowed}")),
-        None => Failure::new(ErrorCode::InvalidRequest, allowed.to_owned()),
+fn wrong_json(mistake: Mistake) -> Failure {
+    match (mistake.kind, mistake.field) {
+        (MistakeKind::Syntax, _) => {
+            Failure::new(ErrorCode::InvalidRequest, format!("the body is not valid JSON: {}", mistake.reason))
+        }
+        (_, Some(field)) => Failure::field(&field, format!("{field}: {}", mistake.reason)),
+        (_, None) => Failure::new(ErrorCode::InvalidRequest, mistake.reason),
     }
 }
 
@@ -89,25 +81,9 @@ fn wrong_query(text: &str) -> Failure {
     let reason = text.split_once("query string: ").map_or(text, |(_, reason)| reason);
     let path = reason.split_once(": ").map_or(".", |(path, _)| path);
     let path = if path.contains(' ') { "." } else { path };
-    match join(path, named_field(reason)) {
+    match json::join(path, json::named_field(reason)) {
         Some(field) => Failure::field(&field, format!("{field}: {}", reason.trim_start_matches(&format!("{field}: ")))),
         None => Failure::new(ErrorCode::InvalidRequest, reason.to_owned()),
-    }
-}
-
-/// The field that serde names in its message where the path is that of the object around it.
-fn named_field(message: &str) -> Option<&str> {
-    let (_, rest) = ["missing field `", "unknown field `", "duplicate field `"]
-        .iter()
-        .find_map(|opening| message.split_once(opening))?;
-    rest.split('`').next()
-}
-
-fn join(path: &str, name: Option<&str>) -> Option<String> {
-    match (path, name) {
-        ("." | "?", name) => name.map(str::to_owned),
-        (path, Some(name)) if path != name && !path.ends_with(&format!(".{name}")) => Some(format!("{path}.{name}")),
-        (path, _) => Some(path.to_owned()),
     }
 }
 

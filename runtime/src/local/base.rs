@@ -2,21 +2,21 @@
 
 use groundwork_config::KnowledgeBase;
 use groundwork_knowledge::load::{ExtractionPool, Loader, LoaderOptions};
-use groundwork_knowledge::store::{Principal, Reader};
+use groundwork_knowledge::store::{Counts, Principal, Reader};
 use groundwork_knowledge::sync::{
-    DeleteGuard, EmbedOptions, EmbedReport, EmbedState, SyncError, SyncOptions, Synchroniser,
+    DeleteGuard, EmbedOptions, EmbedReport, EmbedState, SyncError, SyncOptions, SyncReport as WholeReport, Synchroniser,
 };
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::data::DataFolder;
 use super::progress::{BaseProgress, Reporter};
 use super::service::ServiceError;
 use super::stores::OpenStore;
 use super::tools::Tools;
 use super::view;
-use crate::output::Problem;
+use crate::output::{Problem, chain};
 use crate::wire::{ErrorCode, KnowledgeBaseStatus, Phase, SyncReport};
 
 /// One knowledge base of an instance.
@@ -30,11 +30,11 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Opens it for reading.
-    pub(super) async fn open(config: &KnowledgeBase, data: &DataFolder, tools: &Arc<Tools>) -> Result<Self, Problem> {
+    /// Opens it for reading; what this process alone needs of it lies in the folder `state`.
+    pub(super) async fn open(config: &KnowledgeBase, state: &Path, tools: &Arc<Tools>) -> Result<Self, Problem> {
         Ok(Self {
             config: Arc::new(config.clone()),
-            store: OpenStore::open(config, data, tools).await?,
+            store: OpenStore::open(config, state, tools).await?,
             tools: Arc::clone(tools),
             writer: None,
             progress: watch::Sender::default(),
@@ -87,9 +87,16 @@ impl Base {
         deletes: DeleteGuard,
         cancel: &CancellationToken,
     ) -> Result<SyncReport, ServiceError> {
-        let Some(writer) = &self.writer else {
-            return Err(ServiceError::new(ErrorCode::Conflict, "the index is open for reading only"));
-        };
+        Ok(view::sync_report(&self.sync_whole(deletes, cancel).await?))
+    }
+
+    /// The same with all that the sync tells.
+    pub(super) async fn sync_whole(
+        &self,
+        deletes: DeleteGuard,
+        cancel: &CancellationToken,
+    ) -> Result<WholeReport, ServiceError> {
+        let writer = self.writer()?;
         let reporter = Reporter::new(&self.progress);
         reporter.begin();
         let options = SyncOptions { deletes, ..SyncOptions::default() };
@@ -104,7 +111,18 @@ impl Base {
             Err(error) => (state.phase, state.problem) = (Phase::Idle, Some(chain(error))),
         });
         self.wake.notify_one();
-        Ok(view::sync_report(&outcome?))
+        Ok(outcome?)
+    }
+
+    fn writer(&self) -> Result<&Synchroniser, ServiceError> {
+        let reads = || ServiceError::new(ErrorCode::Conflict, "the index is open for reading only");
+        self.writer.as_ref().ok_or_else(reads)
+    }
+
+    /// What the revision that is written to has, and whether it is the one that readers get.
+    pub(super) async fn written(&self) -> Result<(Counts, bool), ServiceError> {
+        let maintainer = self.writer()?.maintainer();
+        Ok((maintainer.counts().await?, maintainer.is_active().await?))
     }
 
     /// Makes vectors whenever some are missing, until `cancel`.
@@ -118,6 +136,17 @@ impl Base {
 
     /// Makes all missing vectors.
     pub(super) async fn embed(&self, cancel: &CancellationToken, options: EmbedOptions) -> Result<(), ServiceError> {
+        let report = self.embed_whole(cancel, options).await?;
+        let refused = report.and_then(|report| refusal(&report.state));
+        refused.map_or(Ok(()), |reason| Err(ServiceError::new(ErrorCode::Internal, reason)))
+    }
+
+    /// The same with all that there is to tell; `None` where there is no dense arm.
+    pub(super) async fn embed_whole(
+        &self,
+        cancel: &CancellationToken,
+        options: EmbedOptions,
+    ) -> Result<Option<EmbedReport>, ServiceError> {
         let before = self.progress.borrow().syncs;
         let outcome = self.try_embed(cancel, options).await;
         self.progress.send_modify(|state| {
@@ -139,13 +168,7 @@ impl Base {
             // A sync that ended meanwhile has woken the next round.
             state.vectors_pending &= state.syncs != before;
         });
-        match outcome {
-            Ok(Some(report)) => {
-                refusal(&report.state).map_or(Ok(()), |reason| Err(ServiceError::new(ErrorCode::Internal, reason)))
-            }
-            Ok(None) => Ok(()),
-            Err(error) => Err(error),
-        }
+        outcome
     }
 
     async fn try_embed(
@@ -205,7 +228,8 @@ impl Base {
     }
 }
 
-fn refusal(state: &EmbedState) -> Option<String> {
+/// Why vectors are not complete; nothing where they are, or where it was asked to stop.
+pub(super) fn refusal(state: &EmbedState) -> Option<String> {
     match state {
         EmbedState::Complete | EmbedState::Cancelled => None,
         EmbedState::Refused { reason } => Some(format!("vectors are not complete: {reason}")),
@@ -213,21 +237,6 @@ fn refusal(state: &EmbedState) -> Option<String> {
             Some(format!("vectors are not complete, the embedder is out of reach: {reason}"))
         }
     }
-}
-
-/// An error with its causes, on one line.
-pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let below = error.to_string();
-        if !text.contains(&below) {
-            text.push_str(": ");
-            text.push_str(&below);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 impl From<SyncError> for ServiceError {

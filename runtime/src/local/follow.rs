@@ -10,7 +10,7 @@ use super::service::ServiceError;
 use crate::wire::{ErrorCode, SyncReport};
 
 /// How long a one-off ingestion waits for an embedder that is out of reach.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Whether changes of the folder are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,14 +15,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::base::{Base, chain};
+use super::base::Base;
 use super::data::DataFolder;
 use super::evidence::Corpus;
 use super::lock::{Attempt, Holder, Lock};
 use super::service::{Service, ServiceError};
 use super::tools::Tools;
 use super::{chat, view};
-use crate::output::Problem;
+use crate::output::{Problem, chain};
 use crate::wire::{
     Answer, AskEvent, AskRequest, ChunkView, DocumentView, DocumentsQuery, DocumentsResponse, ErrorCode, Mode, Scope,
     SearchRequest, SearchResponse, Status, SyncRequest, SyncResponse,
@@ -65,7 +65,7 @@ impl Instance {
         let tools = Arc::new(Tools::new(config.endpoints.clone()));
         let mut bases = Vec::with_capacity(config.knowledge_bases.len());
         for knowledge_base in &config.knowledge_bases {
-            let base = Base::open(knowledge_base, data, &tools).await?;
+            let base = Base::open(knowledge_base, &data.store(&knowledge_base.name), &tools).await?;
             bases.push(match &access {
                 Access::Read => base,
                 Access::Write(pool) => base.for_writing(pool.clone()).await?,

@@ -129,13 +129,14 @@ pub(crate) async fn open_claimed(setup: &Setup, lock: Lock) -> Result<Instance, 
 }
 
 /// Documents are extracted by this program itself, in processes of their own.
-fn extraction() -> Result<ExtractionPool, Problem> {
+pub(super) fn extraction() -> Result<ExtractionPool, Problem> {
     let program =
         std::env::current_exe().map_err(|error| Problem::new("failed to find this program's file").because(error))?;
     Ok(ExtractionPool::new(ExtractionOptions::new(program)))
 }
 
-fn held(data: &DataFolder, holder: Option<&Holder>) -> Problem {
+/// Another process has the data folder.
+pub(super) fn held(data: &DataFolder, holder: Option<&Holder>) -> Problem {
     match holder {
         Some(Holder { pid, url: Some(url), folder, .. }) => {
             Problem::new(format!("{} is already served at {url} (process {pid})", folder.display()))

@@ -1,6 +1,6 @@
 //! From a folder and flags to what an instance is opened with.
 
-use groundwork_config::{Embedding, Endpoint, EndpointUse, RuntimeConfig, Source, SourceKind};
+use groundwork_config::{Embedding, Endpoint, EndpointUse, KnowledgeBase, RuntimeConfig, Source, SourceKind};
 use groundwork_knowledge::source::{ListedFile, Listing, Origin};
 use std::path::{Path, PathBuf};
 
@@ -245,13 +245,14 @@ pub(super) fn place(args: &SetupArgs) -> Result<(PathBuf, DataFolder), Problem> 
 /// Refuses a data folder among the documents: each sync would read what the one before wrote, without end.
 pub(super) fn refuse_data_among_documents(args: &SetupArgs, folder: &Path, data: &DataFolder) -> Result<(), Problem> {
     let (config, _) = compiled(args, folder)?;
-    apart(&config, data.path())
+    apart(&config.knowledge_bases, data.path())
 }
 
-fn apart(config: &RuntimeConfig, data: &Path) -> Result<(), Problem> {
+/// Refuses a data folder that lies among the documents of a knowledge base.
+pub(super) fn apart(knowledge_bases: &[KnowledgeBase], data: &Path) -> Result<(), Problem> {
     let data = resolved(data);
     let hidden = |rest: &Path| rest.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
-    let sources = config.knowledge_bases.iter().flat_map(|base| &base.sources).filter_map(folder_of).map(resolved);
+    let sources = knowledge_bases.iter().flat_map(|base| &base.sources).filter_map(folder_of).map(resolved);
     // A hidden folder is not read, so the index may lie in one.
     let around = sources.into_iter().find(|source| data.strip_prefix(source).is_ok_and(|rest| !hidden(rest)));
     around.map_or(Ok(()), |source| {

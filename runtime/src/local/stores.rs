@@ -6,7 +6,6 @@ use groundwork_knowledge::store::embedded::{EmbeddedOptions, EmbeddedStore};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::data::DataFolder;
 use super::tools::Tools;
 use crate::output::Problem;
 
@@ -18,11 +17,11 @@ pub(super) enum OpenStore {
 }
 
 impl OpenStore {
-    /// Opens the store that the configuration names; what this process alone needs of it lies in the data folder.
-    pub(super) async fn open(config: &KnowledgeBase, data: &DataFolder, tools: &Arc<Tools>) -> Result<Self, Problem> {
+    /// Opens the store that the configuration names; what this process alone needs of it lies in the folder `state`.
+    pub(super) async fn open(config: &KnowledgeBase, state: &Path, tools: &Arc<Tools>) -> Result<Self, Problem> {
         match &config.store {
-            Store::Embedded => open_embedded(&config.name, &data.store(&config.name), tools).await,
-            Store::Qdrant(server) => open_qdrant(config, server, data).await,
+            Store::Embedded => open_embedded(&config.name, state, tools).await,
+            Store::Qdrant(server) => open_qdrant(config, server, state).await,
         }
     }
 
@@ -54,36 +53,57 @@ async fn open_embedded(name: &str, path: &Path, tools: &Arc<Tools>) -> Result<Op
 }
 
 #[cfg(not(feature = "qdrant"))]
-async fn open_qdrant(config: &KnowledgeBase, _: &Qdrant, _: &DataFolder) -> Result<OpenStore, Problem> {
-    Err(Problem::new(format!(
+async fn open_qdrant(config: &KnowledgeBase, _: &Qdrant, _: &Path) -> Result<OpenStore, Problem> {
+    Err(no_client(config))
+}
+
+#[cfg(not(feature = "qdrant"))]
+fn no_client(config: &KnowledgeBase) -> Problem {
+    Problem::new(format!(
         "{} is kept in Qdrant (spec.vectorStore), and this build has no client of it: build with --features qdrant, or \
          remove vectorStore to keep it in a file",
         config.name
-    )))
+    ))
 }
 
 #[cfg(feature = "qdrant")]
-async fn open_qdrant(config: &KnowledgeBase, server: &Qdrant, data: &DataFolder) -> Result<OpenStore, Problem> {
-    use groundwork_knowledge::store::qdrant::{Graph, QdrantOptions, QdrantStore};
-    let failed = || format!("failed to open the store of {} at {}", config.name, server.url);
+async fn open_qdrant(config: &KnowledgeBase, server: &Qdrant, state: &Path) -> Result<OpenStore, Problem> {
+    use groundwork_knowledge::store::qdrant::QdrantStore;
+    let store = QdrantStore::open(options(config, server).await?, state).await;
+    let store = store.map_err(|error| Problem::new(failed(config, server)).because(error))?;
+    Ok(OpenStore::Qdrant(Arc::new(store)))
+}
+
+/// How the server is reached, with its key, and how new collections are laid out.
+#[cfg(feature = "qdrant")]
+async fn options(
+    config: &KnowledgeBase,
+    server: &Qdrant,
+) -> Result<groundwork_knowledge::store::qdrant::QdrantOptions, Problem> {
+    use groundwork_knowledge::store::qdrant::{Graph, QdrantOptions};
     let api_key = match &server.api_key_file {
-        Some(file) => {
-            let read = tokio::fs::read_to_string(file).await;
-            let key = read.map_err(|error| {
-                Problem::new(format!("{}: its key is not in {}", failed(), file.display())).because(error)
-            })?;
-            Some(key.trim().to_owned())
-        }
+        Some(file) => Some(key(file).await.map_err(|problem| Problem::new(failed(config, server)).because(problem))?),
         None => None,
     };
-    let options = QdrantOptions {
+    Ok(QdrantOptions {
         api_key,
         graph: Graph { m: server.hnsw_m, ef_construct: server.hnsw_ef_construct },
         shards: server.shards,
         replicas: server.replicas,
         ..QdrantOptions::new(&server.url, config.data_id)
-    };
-    let state = data.store(&config.name);
-    let store = QdrantStore::open(options, &state).await.map_err(|error| Problem::new(failed()).because(error))?;
-    Ok(OpenStore::Qdrant(Arc::new(store)))
+    })
+}
+
+/// The key in a file.
+#[cfg(feature = "qdrant")]
+async fn key(file: &Path) -> Result<String, Problem> {
+    let read = tokio::fs::read_to_string(file).await;
+    let key =
+        read.map_err(|error| Problem::new(format!("failed to read the key in {}", file.display())).because(error))?;
+    Ok(key.trim().to_owned())
+}
+
+#[cfg(feature = "qdrant")]
+fn failed(config: &KnowledgeBase, server: &Qdrant) -> String {
+    format!("failed to open the store of {} at {}", config.name, server.url)
 }

@@ -27,6 +27,12 @@ impl Problem {
         self
     }
 
+    /// All of it on one line.
+    pub(crate) fn line(&self) -> String {
+        let told = chain(self);
+        self.fix.as_ref().map_or_else(|| told.clone(), |fix| format!("{told}; {fix}"))
+    }
+
     /// What to do, if anything can be said.
     pub(crate) fn fix_text(&self) -> Option<&str> {
         self.fix.as_deref()
@@ -43,4 +49,19 @@ impl Error for Problem {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
     }
+}
+
+/// An error with its causes, on one line.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let below = error.to_string();
+        if !text.contains(&below) {
+            text.push_str(": ");
+            text.push_str(&below);
+        }
+        cause = error.source();
+    }
+    text
 }
