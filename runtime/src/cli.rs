@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Ask(commands::ask::AskArgs),
     /// Search without answering, with each arm's ranks and scores.
     Search(commands::search::SearchArgs),
+    /// Look after the collections of knowledge bases in Qdrant.
+    Store(commands::store::StoreArgs),
     /// Measure retrieval and answers on a data set.
     Eval(commands::eval::EvalArgs),
     /// Check manifests offline: schema and rules.
@@ -81,6 +83,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Ingest(args) => commands::ingest::run(args, &global).await,
         Command::Ask(args) => commands::ask::run(args, &global).await,
         Command::Search(args) => commands::search::run(args, &global).await,
+        Command::Store(args) => commands::store::run(args, &global).await,
         Command::Eval(args) => commands::eval::run(args, &global).await,
         Command::Validate(args) => commands::validate::run(args, &global).await,
         Command::Crds(args) => commands::crds::run(args, &global).await,

@@ -8,5 +8,6 @@ pub(crate) mod extract;
 pub(crate) mod ingest;
 pub(crate) mod init;
 pub(crate) mod search;
+pub(crate) mod store;
 pub(crate) mod up;
 pub(crate) mod validate;

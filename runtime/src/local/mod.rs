@@ -2,6 +2,8 @@
 
 mod base;
 mod chat;
+#[cfg(feature = "qdrant")]
+mod collections;
 mod data;
 mod documents;
 mod evidence;
@@ -23,6 +25,8 @@ mod terms;
 mod tools;
 mod view;
 
+#[cfg(feature = "qdrant")]
+pub(crate) use collections::{OpenCollections, orphans};
 pub(crate) use data::DataFolder;
 pub(crate) use follow::{Follow, Vectors};
 pub(crate) use ingestion::OpenIngestion;

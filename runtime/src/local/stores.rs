@@ -76,7 +76,7 @@ async fn open_qdrant(config: &KnowledgeBase, server: &Qdrant, state: &Path) -> R
 
 /// How the server is reached, with its key, and how new collections are laid out.
 #[cfg(feature = "qdrant")]
-async fn options(
+pub(super) async fn options(
     config: &KnowledgeBase,
     server: &Qdrant,
 ) -> Result<groundwork_knowledge::store::qdrant::QdrantOptions, Problem> {
@@ -96,7 +96,7 @@ async fn options(
 
 /// The key in a file.
 #[cfg(feature = "qdrant")]
-async fn key(file: &Path) -> Result<String, Problem> {
+pub(super) async fn key(file: &Path) -> Result<String, Problem> {
     let read = tokio::fs::read_to_string(file).await;
     let key =
         read.map_err(|error| Problem::new(format!("failed to read the key in {}", file.display())).because(error))?;
@@ -104,6 +104,6 @@ async fn key(file: &Path) -> Result<String, Problem> {
 }
 
 #[cfg(feature = "qdrant")]
-fn failed(config: &KnowledgeBase, server: &Qdrant) -> String {
+pub(super) fn failed(config: &KnowledgeBase, server: &Qdrant) -> String {
     format!("failed to open the store of {} at {}", config.name, server.url)
 }

@@ -12,6 +12,7 @@
 mod collection;
 mod filter;
 mod hits;
+mod inventory;
 mod maintainer;
 mod payload;
 mod points;
@@ -34,12 +35,14 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::state::database::{Database, engine, file_error};
-use super::state::{documents, revisions};
+use super::state::revisions;
 use super::{KnowledgeStore, Maintainer, Principal, Reader, StoreError, SyncLease};
 use crate::analyse::{Tokenise, tokenise};
 use collection::Collection;
 use maintainer::QdrantMaintainer;
 use reader::QdrantReader;
+
+pub use inventory::{FoundCollection, collections};
 
 /// Length of the vectors of the encoder inside the binary.
 const ENCODER_DIMENSIONS: u32 = 384;
@@ -175,12 +178,7 @@ impl QdrantStore {
     }
 
     fn new(options: QdrantOptions, state: Option<Database>) -> Result<Self, StoreError> {
-        let mut builder = Qdrant::from_url(&options.url)
-            .timeout(options.timeout)
-            .connect_timeout(options.timeout.min(Duration::from_secs(5)))
-            .skip_compatibility_check();
-        builder.api_key.clone_from(&options.api_key);
-        let client = builder.build().map_err(|error| engine("set up the client of Qdrant", error))?;
+        let client = client(&options)?;
         let (active, writing) = (RwLock::default(), tokio::sync::Mutex::default());
         Ok(Self { shared: Arc::new(Shared { client, options, state, active, writing }) })
     }
@@ -190,45 +188,21 @@ impl QdrantStore {
         self.shared.active().map(|descriptor| (*descriptor).clone())
     }
 
-    /// Removes retired revisions and their collections, except those whose hashes are in `keep`. Gives the hashes of those
-    /// that went. Nothing asks here who reads them still: the caller knows.
-    ///
-    /// # Errors
-    /// The lease is not the newest, the server cannot be reached, the file cannot be written.
-    pub async fn prune(&self, lease: &SyncLease, keep: &[String]) -> Result<Vec<String>, StoreError> {
-        let action = "prune old revisions";
-        let database = self.shared.state()?;
-        let _writing = self.shared.writing.lock().await;
-        let mut retired = revisions::retired(database).await?;
-        retired.retain(|hash| !keep.contains(hash));
-        for hash in &retired {
-            let write = database.begin_leased(action, lease.token).await?;
-            database.commit(action, write).await?;
-            self.shared.collection(&self.shared.collection_name(hash)).remove().await?;
-            let mut write = database.begin_leased(action, lease.token).await?;
-            documents::delete_revision(&mut write, hash).await.map_err(database.failed(action))?;
-            database.commit(action, write).await?;
-        }
-        Ok(retired)
-    }
-
-    /// Removes every collection of the knowledge base; the state in the folder is of no use afterwards.
-    ///
-    /// # Errors
-    /// The server cannot be reached.
-    pub async fn remove(&self) -> Result<(), StoreError> {
-        for hash in revisions::all(self.shared.state()?).await? {
-            self.shared.collection(&self.shared.collection_name(&hash)).remove().await?;
-        }
-        Ok(())
-    }
-
     /// Closes the file of the syncs. Maintaining handles given out fail afterwards.
     pub async fn close(&self) {
         if let Some(database) = &self.shared.state {
             database.close().await;
         }
     }
+}
+
+fn client(options: &QdrantOptions) -> Result<Qdrant, StoreError> {
+    let mut builder = Qdrant::from_url(&options.url)
+        .timeout(options.timeout)
+        .connect_timeout(options.timeout.min(Duration::from_secs(5)))
+        .skip_compatibility_check();
+    builder.api_key.clone_from(&options.api_key);
+    builder.build().map_err(|error| engine("set up the client of Qdrant", error))
 }
 
 #[async_trait]
@@ -255,6 +229,12 @@ impl KnowledgeStore for QdrantStore {
 impl Shared {
     fn active(&self) -> Option<Arc<Revision>> {
         self.active.read().expect("no thread panics while it holds the lock").clone()
+    }
+
+    /// Readers made from now on get nothing, if they would have got this collection.
+    fn clear_active(&self, collection: &str) {
+        let mut active = self.active.write().expect("no thread panics while it holds the lock");
+        *active = active.take().filter(|descriptor| descriptor.collection != collection);
     }
 
     fn set_active(&self, descriptor: Revision) {

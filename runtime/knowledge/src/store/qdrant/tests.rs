@@ -1,7 +1,7 @@
 //! The contract on a server of Qdrant's protocol, and what only this store promises: exact sums of two lists, access
 //! lists on every point, descriptors that are enough to read by, revisions that go when they are told to.
 
-use groundwork_config::{Contract, Keyword, Retrieval, RetrievalMode};
+use groundwork_config::{Contract, Keyword, Retrieval, RetrievalMode, revision_id};
 use groundwork_tests::Qdrant;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -206,23 +206,39 @@ async fn a_descriptor_is_all_that_another_process_needs_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn pruning_takes_retired_revisions_that_nobody_keeps() {
-    let Some(server) = Qdrant::start("pruning").await else { return };
+async fn revisions_are_listed_and_go_with_what_the_state_knows_of_them() {
+    let Some(server) = Qdrant::start("revisions_are_listed").await else { return };
     let own = Own::open(options(server.url())).await;
-    let first = own.filled(vec![document("a.md", &["zinc"])]).await.revision();
+    own.filled(vec![document("a.md", &["zinc kiln"]), document("b.md", &["zinc"])]).await;
     let old = own.reader("local", &[]).await;
     let contract = Contract { chunker_version: 99, ..Contract::default() };
     let lease = own.store.lease().await.unwrap();
     let second = own.store.maintainer(&lease, &contract).await.unwrap();
     second.write_documents(2, vec![document("a.md", &["zinc"])]).await.unwrap();
     second.activate().await.unwrap();
-    assert!(own.store.prune(&lease, std::slice::from_ref(&first)).await.unwrap().is_empty(), "it is kept");
-    assert_eq!(found(&*old, &["zinc"], 10).await.len(), 1);
-    assert_eq!(own.store.prune(&lease, &[]).await.unwrap(), [first]);
+
+    let (first_id, second_id) = (revision_id(&Contract::default()), revision_id(&contract));
+    let mut expected = vec![first_id.clone(), second_id.clone()];
+    expected.sort();
+    assert_eq!(own.store.revisions().await.unwrap(), expected);
+    let data_id = own.store.shared.options.data_id;
+    let listed = super::collections(&own.store.shared.options).await.unwrap();
+    let first = listed.iter().find(|found| found.data_id == data_id && found.revision == first_id).unwrap();
+    assert_eq!((first.documents, first.chunks), (2, 2));
+
+    own.store.remove_revisions(&lease, std::slice::from_ref(&first_id)).await.unwrap();
     let query = KeywordQuery { words: vec![("zinc".into(), 1)], identifiers: Vec::new() };
     let error = old.search_keywords(&query, &Filter::default(), 10).await.expect_err("its collection is gone");
     assert_eq!(error.to_string(), "failed to search the keywords");
     assert_eq!(found(&*own.reader("local", &[]).await, &["zinc"], 10).await.len(), 1);
+    assert_eq!(own.store.revisions().await.unwrap(), std::slice::from_ref(&second_id));
+    own.store.lease().await.unwrap();
+    assert!(own.store.remove_revisions(&lease, &[second_id]).await.is_err(), "another lease is newer");
+
+    own.store.remove().await.unwrap();
+    assert!(own.store.revisions().await.unwrap().is_empty() && own.store.active().is_none());
+    let again = own.filled(vec![document("a.md", &["zinc"])]).await;
+    assert_eq!(again.manifest().await.unwrap().len(), 1, "nothing is remembered of what is gone");
     own.store.remove().await.unwrap();
 }
 

@@ -284,7 +284,14 @@ pub(in crate::store) async fn delete_document(
     Ok(true)
 }
 
-/// Removes a revision with all that only it uses. A revision that has no embedder yet may still take any stored vector.
+/// Removes a revision whatever it is, even the one that readers get.
+#[cfg(feature = "qdrant")]
+pub(in crate::store) async fn forget_revision(write: &mut Write, hash: &str) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE revision SET state = 'retired' WHERE hash = ?").bind(hash).execute(&mut **write).await?;
+    delete_revision(write, hash).await
+}
+
+/// Removes a retired revision with all that only it uses. A revision that has no embedder yet may still take any stored vector.
 pub(in crate::store) async fn delete_revision(write: &mut Write, hash: &str) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM revision WHERE hash = ? AND state = 'retired'").bind(hash).execute(&mut **write).await?;
     sqlx::query("DELETE FROM vector WHERE NOT EXISTS (SELECT 1 FROM chunk c WHERE c.text_hash = vector.text_hash)")
