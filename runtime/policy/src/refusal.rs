@@ -14,6 +14,8 @@ pub enum Rule {
     RequestsPerMinute,
     /// `limits.concurrency`.
     Concurrency,
+    /// No policy can be read, so nothing is allowed.
+    Unreadable,
 }
 
 impl Rule {
@@ -25,6 +27,7 @@ impl Rule {
             Self::Cost => "cost",
             Self::RequestsPerMinute => "requests_per_minute",
             Self::Concurrency => "concurrency",
+            Self::Unreadable => "unreadable",
         }
     }
 }
