@@ -59,6 +59,10 @@ pub(crate) enum Command {
     Ask(commands::ask::AskArgs),
     /// Search without answering, with each arm's ranks and scores.
     Search(commands::search::SearchArgs),
+    /// Answer from knowledge bases in Qdrant, as a pod of a cluster.
+    Serve(commands::serve::ServeArgs),
+    /// Print a fresh key for a caller of `serve`, and its hash.
+    ApiKey(commands::api_key::ApiKeyArgs),
     /// Look after the collections of knowledge bases in Qdrant.
     Store(commands::store::StoreArgs),
     /// Measure retrieval and answers on a data set.
@@ -83,6 +87,8 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Ingest(args) => commands::ingest::run(args, &global).await,
         Command::Ask(args) => commands::ask::run(args, &global).await,
         Command::Search(args) => commands::search::run(args, &global).await,
+        Command::Serve(args) => commands::serve::run(args, &global).await,
+        Command::ApiKey(args) => commands::api_key::run(args, &global),
         Command::Store(args) => commands::store::run(args, &global).await,
         Command::Eval(args) => commands::eval::run(args, &global).await,
         Command::Validate(args) => commands::validate::run(args, &global).await,

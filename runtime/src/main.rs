@@ -5,6 +5,7 @@ mod commands;
 mod evaluation;
 mod http;
 mod json;
+mod live;
 mod local;
 mod manifests;
 mod output;

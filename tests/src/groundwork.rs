@@ -105,14 +105,14 @@ impl Groundwork {
     }
 }
 
-async fn read(request: reqwest::RequestBuilder) -> Result<(u16, Value)> {
+pub(crate) async fn read(request: reqwest::RequestBuilder) -> Result<(u16, Value)> {
     let response = request.send().await?;
     let status = response.status().as_u16();
     let text = response.text().await?;
     Ok((status, serde_json::from_str(&text).with_context(|| format!("{status}: {text}"))?))
 }
 
-fn client() -> Result<reqwest::Client> {
+pub(crate) fn client() -> Result<reqwest::Client> {
     crate::browser::install_crypto();
     Ok(reqwest::Client::builder().no_proxy().timeout(START).build()?)
 }

@@ -5,6 +5,7 @@ pub mod bm25;
 mod browser;
 pub mod datasets;
 mod groundwork;
+mod pod;
 mod pods;
 mod process;
 mod qdrant;
@@ -12,6 +13,7 @@ pub mod skip;
 
 pub use browser::{Browser, View};
 pub use groundwork::{Groundwork, binary};
+pub use pod::Pod;
 pub use pods::Pods;
 pub use process::Process;
 pub use qdrant::Qdrant;

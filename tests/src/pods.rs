@@ -94,6 +94,23 @@ impl Pods {
         Process::start(&mut self.ingestion_command(&[])?)
     }
 
+    /// What a pod serves that reads the revision of the contract as it is now, for everybody, answering with quotes.
+    pub fn serving(&self, revision: &Value) -> Value {
+        let knowledge_base = &self.ingestion["knowledgeBase"];
+        let revision = revision.as_str().unwrap_or_default();
+        let collection = format!("groundwork-{}-{revision}", self.data_id().replace('-', ""));
+        let retrieval = json!({
+            "mode": "hybrid", "candidates": 100, "topK": 8, "fusion": "relativeScore", "weights": null,
+            "tokenBudget": 4000,
+        });
+        let pipeline = json!({"name": "answers", "retrieval": retrieval, "chat": null, "temperatureMilli": 0});
+        json!({
+            "config": {"knowledgeBases": [knowledge_base], "pipeline": pipeline, "endpoints": []},
+            "revisions": {"handbook": {"collection": collection, "contract": knowledge_base["contract"]}},
+            "authentication": "none",
+        })
+    }
+
     fn ingestion_command(&self, arguments: &[&str]) -> Result<Command> {
         let mut command = self.command(&["ingest"])?;
         command.arg("--report").arg(self.place.path().join("report")).args(arguments);

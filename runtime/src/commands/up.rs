@@ -54,12 +54,8 @@ pub(crate) async fn run(args: UpArgs, global: &Global) -> anyhow::Result<ExitCod
     instance.announce(&holder)?;
 
     let shutdown = CancellationToken::new();
-    let server = tokio::spawn(crate::http::serve(
-        instance.limits().clone(),
-        Arc::clone(&instance) as _,
-        listener,
-        shutdown.clone(),
-    ));
+    let server =
+        tokio::spawn(crate::http::serve(instance.policy(), Arc::clone(&instance) as _, listener, shutdown.clone()));
     begin(&setup, &url, global).await?;
     let mut shown = show_progress(&instance, &url, global).await?;
     let mut work = tokio::spawn(follow(Arc::clone(&instance), &args));

@@ -8,14 +8,14 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::http::app::{App, Limits};
+use crate::http::app::App;
 use crate::http::failure::Failure;
 use crate::wire::ErrorCode;
 
 /// Middleware: ends what takes too long, what panics and what outlives the server. Dropping the handler's future stops
 /// its work.
 pub(crate) async fn bound(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let limit = limit_of(request.extensions().get::<MatchedPath>(), &app.limits);
+    let limit = limit_of(request.extensions().get::<MatchedPath>(), &app);
     let handled = AssertUnwindSafe(next.run(request)).catch_unwind();
     tokio::select! {
         response = handled => response.unwrap_or_else(|_| crashed().into_response()),
@@ -24,11 +24,11 @@ pub(crate) async fn bound(State(app): State<Arc<App>>, request: Request, next: N
     }
 }
 
-fn limit_of(route: Option<&MatchedPath>, limits: &Limits) -> Duration {
+fn limit_of(route: Option<&MatchedPath>, app: &App) -> Duration {
     match route.map(MatchedPath::as_str) {
-        Some("/v1/ask") => limits.ask,
-        Some("/v1/sync") => limits.sync,
-        _ => limits.request,
+        Some("/v1/ask") => app.answer_time(),
+        Some("/v1/sync") => app.limits.sync,
+        _ => app.limits.request,
     }
 }
 

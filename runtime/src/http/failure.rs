@@ -53,6 +53,11 @@ impl IntoResponse for Failure {
         if let Some(seconds) = self.retry_after.or_else(|| retry_after(code)) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if code == ErrorCode::Unauthenticated {
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"groundwork\""));
+        }
         response.extensions_mut().insert(self.into_detail());
         response
     }
@@ -62,6 +67,7 @@ impl IntoResponse for Failure {
 pub(crate) fn status(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::InvalidRequest => StatusCode::BAD_REQUEST,
+        ErrorCode::Unauthenticated => StatusCode::UNAUTHORIZED,
         ErrorCode::Forbidden => StatusCode::FORBIDDEN,
         ErrorCode::NotFound => StatusCode::NOT_FOUND,
         ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,

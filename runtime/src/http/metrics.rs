@@ -24,6 +24,7 @@ pub(crate) struct Metrics {
     cost: IntCounterVec,
     step_seconds: HistogramVec,
     ingestion: IntGaugeVec,
+    policy: IntGaugeVec,
 }
 
 impl Metrics {
@@ -45,6 +46,12 @@ impl Metrics {
                 "ingestion",
                 "What the index holds: documents, chunks, vectors, pending_vectors, failures.",
                 &["knowledge_base", "what"],
+            ),
+            policy: gauge(
+                &registry,
+                "policy_in_force",
+                "1 for the hash of the policy that holds; nothing while every question is refused.",
+                &["hash"],
             ),
             registry,
         }
@@ -99,8 +106,10 @@ impl Metrics {
         }
     }
 
-    /// The text format, with the index's state as of `status`.
-    pub(crate) fn render(&self, status: Option<&Status>) -> String {
+    /// The text format, with the index's state as of `status` and the hash of the policy in force.
+    pub(crate) fn render(&self, status: Option<&Status>, policy: Option<&str>) -> String {
+        self.policy.reset();
+        policy.into_iter().for_each(|hash| self.policy.with_label_values(&[hash]).set(1));
         self.ingestion.reset();
         for base in status.iter().flat_map(|status| &status.knowledge_bases) {
             let pending = base.chunks.saturating_sub(base.vectors + base.without_vector);

@@ -1,7 +1,9 @@
 //! The HTTP server of one instance: the API, the page, and what keeps strangers out.
 //!
-//! [`bind`] refuses every address that is not loopback; [`serve`] answers until it is told to end, then drains.
+//! [`bind`] refuses every address that is not loopback; [`serve`] answers until it is told to end, then drains. A pod answers
+//! with [`serve_api`] on an address of the network, and with [`serve_health`] what its cluster asks.
 
+mod access;
 mod address;
 mod admission;
 mod app;
@@ -11,6 +13,7 @@ mod extract;
 mod failure;
 mod finish;
 mod guard;
+mod health;
 mod metrics;
 mod openapi;
 mod page;
@@ -18,8 +21,11 @@ mod router;
 mod serve;
 mod stream;
 
+pub(crate) use access::Access;
 pub(crate) use address::{BindError, bind};
-pub(crate) use serve::serve;
+pub(crate) use app::{App, Limits};
+pub(crate) use health::Health;
+pub(crate) use serve::{serve, serve_api, serve_health};
 
 #[cfg(test)]
 mod tests;

@@ -11,8 +11,7 @@ use crate::wire::ErrorBody;
 #[openapi(
     info(
         title = "Groundwork",
-        description = "Ask documents, with checked citations. Listens on loopback only. Every failure has the shape \
-                       `ErrorBody`, whatever the route.",
+        description = "Ask documents, with checked citations. Every failure has the shape `ErrorBody`, whatever the route.",
         license(name = "Apache-2.0", identifier = "Apache-2.0")
     ),
     tags(
@@ -30,6 +29,7 @@ impl IntoResponses for Failures {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
         let table = [
             ("400", "A part of the request is wrong; `field` names it."),
+            ("401", "No key that is known here; only where keys are asked for."),
             ("403", "Host or Origin is not this server."),
             ("500", "A defect of the server."),
             ("503", "Keywords are not in yet, or the server is ending; see `Retry-After`."),

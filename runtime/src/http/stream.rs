@@ -3,6 +3,7 @@
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::future::BoxFuture;
 use futures::{FutureExt, Stream, stream};
+use groundwork_knowledge::store::Principal;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use tokio::time::Instant;
 use crate::http::admission::Permit;
 use crate::http::app::App;
 use crate::http::bound;
-use crate::http::endpoints::principal;
 use crate::http::failure::Failure;
 use crate::http::finish::{RequestId, error_body};
 use crate::wire::{AskEvent, AskRequest};
@@ -25,20 +25,29 @@ const KEEP_ALIVE: Duration = Duration::from_secs(5);
 /// the run and frees its place.
 pub(crate) fn answer(
     app: Arc<App>,
-    request: AskRequest,
+    (principal, request): (Principal, AskRequest),
     id: RequestId,
     permit: Permit,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let deadline = Instant::now() + app.limits.ask;
+    let limit = app.answer_time();
     let (sender, events) = unbounded_channel();
     let service = app.service.clone();
     let run = async move {
         let mut observe = |event| drop(sender.send(event));
-        service.ask(&principal(), request, &mut observe).await?;
+        service.ask(&principal, request, &mut observe).await?;
         Ok(())
     };
     let run = AssertUnwindSafe(run).catch_unwind().map(|ended| ended.unwrap_or_else(|_| Err(bound::crashed())));
-    let run = Run { app, events, working: Some(run.boxed()), failure: None, deadline, id, _permit: permit };
+    let run = Run {
+        app,
+        events,
+        working: Some(run.boxed()),
+        failure: None,
+        limit,
+        deadline: Instant::now() + limit,
+        id,
+        _permit: permit,
+    };
     Sse::new(stream::unfold(Some(run), next)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))
 }
 
@@ -49,6 +58,7 @@ struct Run {
     /// `None` once it ended; only events that wait, and then its failure, are left.
     working: Option<BoxFuture<'static, Result<(), Failure>>>,
     failure: Option<Failure>,
+    limit: Duration,
     deadline: Instant,
     id: RequestId,
     _permit: Permit,
@@ -77,7 +87,7 @@ impl Run {
                     self.working = None;
                     self.failure = ended.err();
                 }
-                () = tokio::time::sleep_until(self.deadline) => return Err(bound::too_slow(self.app.limits.ask)),
+                () = tokio::time::sleep_until(self.deadline) => return Err(bound::too_slow(self.limit)),
                 () = self.app.ending.cut.cancelled() => return Err(bound::ending()),
             }
         }

@@ -1,6 +1,6 @@
 //! One knowledge base of an instance: its store, its sync, its vectors.
 
-use groundwork_config::KnowledgeBase;
+use groundwork_config::{KnowledgeBase, Revision};
 use groundwork_knowledge::load::{ExtractionPool, Loader, LoaderOptions};
 use groundwork_knowledge::store::{Counts, Principal, Reader};
 use groundwork_knowledge::sync::{
@@ -40,6 +40,17 @@ impl Base {
             progress: watch::Sender::default(),
             wake: Notify::new(),
         })
+    }
+
+    /// Opens a revision in a server for reading; nothing lies in this process's own files.
+    pub(super) async fn reading(
+        config: KnowledgeBase,
+        revision: &Revision,
+        tools: &Arc<Tools>,
+    ) -> Result<Self, Problem> {
+        let store = OpenStore::pinned(&config, revision).await?;
+        let (progress, wake) = (watch::Sender::default(), Notify::new());
+        Ok(Self { config: Arc::new(config), store, tools: Arc::clone(tools), writer: None, progress, wake })
     }
 
     /// Takes the right to write as well.

@@ -4,12 +4,13 @@ use async_trait::async_trait;
 use groundwork_agent::confidence::Signals;
 use groundwork_agent::quote::choose;
 use groundwork_agent::{AskError, AskEvent as AgentEvent, AskOptions, Asker, ChatModel, RetrieveError, Retriever};
-use groundwork_config::{Retrieval, RuntimeConfig};
+use groundwork_config::{Policy, Retrieval, RuntimeConfig, Serving};
 use groundwork_knowledge::identity::{ChunkId, DocumentId};
 use groundwork_knowledge::load::ExtractionPool;
 use groundwork_knowledge::search::SearchError;
 use groundwork_knowledge::store::{ChunkLookup, Filter, Principal, Reader, StoreError};
 use groundwork_knowledge::sync::DeleteGuard;
+use groundwork_policy::Refusal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -22,6 +23,7 @@ use super::lock::{Attempt, Holder, Lock};
 use super::service::{Service, ServiceError};
 use super::tools::Tools;
 use super::{chat, view};
+use crate::live::PolicyInForce;
 use crate::output::{Problem, chain};
 use crate::wire::{
     Answer, AskEvent, AskRequest, ChunkView, DocumentView, DocumentsQuery, DocumentsResponse, ErrorCode, Mode, Scope,
@@ -40,9 +42,11 @@ pub(crate) struct Instance {
     folder: PathBuf,
     tools: Arc<Tools>,
     model: Option<Arc<dyn ChatModel>>,
+    policy: Arc<PolicyInForce>,
     /// Ends background work.
     pub(super) cancel: CancellationToken,
-    lock: Mutex<Lock>,
+    /// None where there is no data folder.
+    lock: Option<Mutex<Lock>>,
 }
 
 /// What an instance may do with its data.
@@ -71,9 +75,35 @@ impl Instance {
                 Access::Write(pool) => base.for_writing(pool.clone()).await?,
             });
         }
+        let policy = Arc::new(PolicyInForce::fixed(config.policy.clone()));
+        let instance = Self::of(config, bases, tools, policy)?;
+        Ok(Self { folder: folder.to_owned(), lock: Some(Mutex::new(lock)), ..instance })
+    }
+
+    /// Around open knowledge bases, without a folder.
+    fn of(
+        config: RuntimeConfig,
+        bases: Vec<Base>,
+        tools: Arc<Tools>,
+        policy: Arc<PolicyInForce>,
+    ) -> Result<Self, Problem> {
         let model = chat::model(&config)?;
         let cancel = CancellationToken::new();
-        Ok(Self { bases, config, folder: folder.to_owned(), tools, model, cancel, lock: Mutex::new(lock) })
+        Ok(Self { bases, config, folder: PathBuf::new(), tools, model, policy, cancel, lock: None })
+    }
+
+    /// Opens the revisions that a pod serves, for reading only. No store is asked yet.
+    pub(crate) async fn pinned(serving: &Serving, policy: Arc<PolicyInForce>) -> Result<Self, Problem> {
+        let config = serving.config.clone();
+        chat::check_key(&config)?;
+        let tools = Arc::new(Tools::new(config.endpoints.clone()));
+        let bases = super::pinned::open(serving, &tools).await?;
+        Self::of(config, bases, tools, policy)
+    }
+
+    /// Asks every knowledge base something small: how much it has, or why it does not answer.
+    pub(crate) async fn look(&self) -> Vec<(String, Result<String, String>)> {
+        futures::future::join_all(self.bases.iter().map(super::pinned::look)).await
     }
 
     /// Opens stores that an evaluation filled itself, for reading.
@@ -107,13 +137,14 @@ impl Instance {
     }
 
     /// What a question and a caller may use.
-    pub(crate) fn limits(&self) -> &groundwork_config::Limits {
-        &self.config.policy.limits
+    pub(crate) fn policy(&self) -> Arc<PolicyInForce> {
+        Arc::clone(&self.policy)
     }
 
     /// Says in the lock file where this instance answers.
     pub(crate) fn announce(&self, holder: &Holder) -> Result<(), Problem> {
-        self.lock.lock().unwrap_or_else(PoisonError::into_inner).announce(holder)
+        let Some(lock) = &self.lock else { return Ok(()) };
+        lock.lock().unwrap_or_else(PoisonError::into_inner).announce(holder)
     }
 
     /// Whether questions can be asked of every knowledge base.
@@ -148,7 +179,7 @@ impl Instance {
         Corpus::open(&self.bases, &self.tools, principal, retrieval, view::filter(filter)?).await
     }
 
-    fn options(&self) -> AskOptions {
+    fn options(&self, policy: &Policy) -> AskOptions {
         let pipeline = &self.config.pipeline;
         let endpoint = pipeline.chat.as_deref().and_then(|name| self.config.endpoint(name));
         AskOptions {
@@ -156,7 +187,7 @@ impl Instance {
             max_tokens: MAX_REPLY_TOKENS,
             context_window: endpoint.and_then(|endpoint| endpoint.context_window),
             prices: endpoint.and_then(|endpoint| endpoint.prices),
-            limits: self.config.policy.limits.clone(),
+            limits: policy.limits.clone(),
         }
     }
 
@@ -186,12 +217,13 @@ impl Service for Instance {
     ) -> Result<Answer, ServiceError> {
         let start = Instant::now();
         let question = checked("question", &request.question)?;
+        let policy = self.policy.current()?;
         let corpus = self.corpus(principal, (request.mode, request.top_k), &request.filter).await?;
         let corpus = Arc::new(corpus);
         let retriever: Arc<dyn Retriever> = Arc::clone(&corpus) as _;
-        let asker = Asker { retriever, model: self.model.clone(), options: self.options() };
+        let asker = Asker { retriever, model: self.model.clone(), options: self.options(&policy) };
         let outcome = asker.ask(&question, &mut |event| observe_agent(event, &corpus, observe)).await?;
-        let answer = Answer::new(question, outcome, self.config.policy.hash(), milliseconds(start));
+        let answer = Answer::new(question, outcome, policy.hash(), milliseconds(start));
         observe(AskEvent::Done { answer: Box::new(answer.clone()) });
         Ok(answer)
     }
@@ -309,6 +341,12 @@ fn observe_agent(event: AgentEvent, corpus: &Corpus, observe: &mut (dyn FnMut(As
 
 fn milliseconds(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1000.0
+}
+
+impl From<Refusal> for ServiceError {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(ErrorCode::NotReady, format!("{} (rule {})", refusal.message, refusal.rule.name()))
+    }
 }
 
 impl From<AskError> for ServiceError {

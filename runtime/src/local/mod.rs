@@ -13,6 +13,7 @@ mod instance;
 mod lock;
 mod models;
 mod open;
+mod pinned;
 mod probe;
 mod progress;
 mod remote;

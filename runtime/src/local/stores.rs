@@ -1,6 +1,6 @@
 //! Which store a knowledge base is kept in.
 
-use groundwork_config::{KnowledgeBase, Qdrant, Store};
+use groundwork_config::{KnowledgeBase, Qdrant, Revision, Store};
 use groundwork_knowledge::store::KnowledgeStore;
 use groundwork_knowledge::store::embedded::{EmbeddedOptions, EmbeddedStore};
 use std::path::Path;
@@ -22,6 +22,18 @@ impl OpenStore {
         match &config.store {
             Store::Embedded => open_embedded(&config.name, state, tools).await,
             Store::Qdrant(server) => open_qdrant(config, server, state).await,
+        }
+    }
+
+    /// Opens one revision in a server, for reading.
+    pub(super) async fn pinned(config: &KnowledgeBase, revision: &Revision) -> Result<Self, Problem> {
+        match &config.store {
+            Store::Embedded => Err(Problem::new(format!(
+                "{} is kept in a file, which one process alone opens: a pod reads knowledge bases in Qdrant \
+                 (spec.vectorStore)",
+                config.name
+            ))),
+            Store::Qdrant(server) => pin_qdrant(config, server, revision).await,
         }
     }
 
@@ -58,6 +70,11 @@ async fn open_qdrant(config: &KnowledgeBase, _: &Qdrant, _: &Path) -> Result<Ope
 }
 
 #[cfg(not(feature = "qdrant"))]
+async fn pin_qdrant(config: &KnowledgeBase, _: &Qdrant, _: &Revision) -> Result<OpenStore, Problem> {
+    Err(no_client(config))
+}
+
+#[cfg(not(feature = "qdrant"))]
 fn no_client(config: &KnowledgeBase) -> Problem {
     Problem::new(format!(
         "{} is kept in Qdrant (spec.vectorStore), and this build has no client of it: build with --features qdrant, or \
@@ -70,6 +87,14 @@ fn no_client(config: &KnowledgeBase) -> Problem {
 async fn open_qdrant(config: &KnowledgeBase, server: &Qdrant, state: &Path) -> Result<OpenStore, Problem> {
     use groundwork_knowledge::store::qdrant::QdrantStore;
     let store = QdrantStore::open(options(config, server).await?, state).await;
+    let store = store.map_err(|error| Problem::new(failed(config, server)).because(error))?;
+    Ok(OpenStore::Qdrant(Arc::new(store)))
+}
+
+#[cfg(feature = "qdrant")]
+async fn pin_qdrant(config: &KnowledgeBase, server: &Qdrant, revision: &Revision) -> Result<OpenStore, Problem> {
+    use groundwork_knowledge::store::qdrant::QdrantStore;
+    let store = QdrantStore::pinned(options(config, server).await?, revision.clone());
     let store = store.map_err(|error| Problem::new(failed(config, server)).because(error))?;
     Ok(OpenStore::Qdrant(Arc::new(store)))
 }

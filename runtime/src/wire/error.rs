@@ -35,6 +35,8 @@ pub(crate) struct ErrorDetail {
 pub(crate) enum ErrorCode {
     /// 400: the request is malformed; `field` says where.
     InvalidRequest,
+    /// 401: no key that is known here; `WWW-Authenticate` says how to send one.
+    Unauthenticated,
     /// 403: Host or Origin is not this server.
     Forbidden,
     /// 404: no such route, document or chunk.
@@ -53,7 +55,7 @@ pub(crate) enum ErrorCode {
     TooManyRequests,
     /// 500: our fault.
     Internal,
-    /// 503: keywords are not in yet, or the server is ending; `Retry-After` says when to come back.
+    /// 503: keywords are not in yet, no policy can be read, or the server is ending; `Retry-After` says when to come back.
     NotReady,
     /// 504: it took too long.
     Timeout,

@@ -3,7 +3,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use std::sync::Arc;
 
-use super::principal;
+use crate::http::access::Caller;
 use crate::http::app::App;
 use crate::http::extract::JsonBody;
 use crate::http::failure::Failure;
@@ -28,13 +28,14 @@ use crate::wire::{Answer, AskEvent, AskRequest};
 )]
 pub(crate) async fn ask(
     State(app): State<Arc<App>>,
+    Caller(principal): Caller,
     Extension(id): Extension<RequestId>,
     JsonBody(request): JsonBody<AskRequest>,
 ) -> Result<Response, Failure> {
-    let permit = app.admit(&principal()).await?;
+    let permit = app.admit(&principal).await?;
     if request.stream {
-        return Ok(stream::answer(app, request, id, permit).into_response());
+        return Ok(stream::answer(app, (principal, request), id, permit).into_response());
     }
-    let answer = app.service.ask(&principal(), request, &mut |event| app.metrics.event(&event)).await?;
+    let answer = app.service.ask(&principal, request, &mut |event| app.metrics.event(&event)).await?;
     Ok(Json(answer).into_response())
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
-use super::principal;
+use crate::http::access::Caller;
 use crate::http::app::App;
 use crate::http::extract::QueryString;
 use crate::http::failure::Failure;
@@ -40,8 +40,9 @@ pub(crate) struct ChunkQuery {
 )]
 pub(crate) async fn chunk(
     State(app): State<Arc<App>>,
+    Caller(principal): Caller,
     Path(id): Path<String>,
     QueryString(query): QueryString<ChunkQuery>,
 ) -> Result<Json<ChunkView>, Failure> {
-    Ok(Json(app.service.chunk(&principal(), &id, query.scope).await?))
+    Ok(Json(app.service.chunk(&principal, &id, query.scope).await?))
 }

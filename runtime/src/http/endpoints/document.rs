@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use std::sync::Arc;
 
-use super::principal;
+use crate::http::access::Caller;
 use crate::http::app::App;
 use crate::http::failure::Failure;
 use crate::http::openapi::Failures;
@@ -22,7 +22,8 @@ use crate::wire::{DocumentView, ErrorBody};
 )]
 pub(crate) async fn document(
     State(app): State<Arc<App>>,
+    Caller(principal): Caller,
     Path(id): Path<String>,
 ) -> Result<Json<DocumentView>, Failure> {
-    Ok(Json(app.service.document(&principal(), &id).await?))
+    Ok(Json(app.service.document(&principal, &id).await?))
 }

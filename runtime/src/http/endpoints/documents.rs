@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
 
-use super::principal;
+use crate::http::access::Caller;
 use crate::http::app::App;
 use crate::http::extract::QueryString;
 use crate::http::failure::Failure;
@@ -19,7 +19,8 @@ use crate::wire::{DocumentsQuery, DocumentsResponse};
 )]
 pub(crate) async fn documents(
     State(app): State<Arc<App>>,
+    Caller(principal): Caller,
     QueryString(query): QueryString<DocumentsQuery>,
 ) -> Result<Json<DocumentsResponse>, Failure> {
-    Ok(Json(app.service.documents(&principal(), query).await?))
+    Ok(Json(app.service.documents(&principal, query).await?))
 }

@@ -11,8 +11,3 @@ pub(crate) mod page;
 pub(crate) mod readyz;
 pub(crate) mod search;
 pub(crate) mod sync;
-
-/// Whom a local instance answers: the person at its keyboard.
-pub(crate) fn principal() -> groundwork_knowledge::store::Principal {
-    groundwork_knowledge::store::Principal::local()
-}

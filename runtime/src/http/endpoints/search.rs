@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
 
-use super::principal;
+use crate::http::access::Caller;
 use crate::http::app::App;
 use crate::http::extract::JsonBody;
 use crate::http::failure::Failure;
@@ -19,10 +19,11 @@ use crate::wire::{SearchRequest, SearchResponse};
 )]
 pub(crate) async fn search(
     State(app): State<Arc<App>>,
+    Caller(principal): Caller,
     JsonBody(request): JsonBody<SearchRequest>,
 ) -> Result<Json<SearchResponse>, Failure> {
-    let _permit = app.admit(&principal()).await?;
-    let response = app.service.search(&principal(), request).await?;
+    let _permit = app.admit(&principal).await?;
+    let response = app.service.search(&principal, request).await?;
     app.metrics.arms(&response.arms);
     Ok(Json(response))
 }

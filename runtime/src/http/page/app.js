@@ -394,6 +394,11 @@ async function poll() {
   let wait = 15_000;
   try {
     const response = await fetch("/readyz", { cache: "no-store" });
+    // A pod tells its cluster how it is, on another port.
+    if (response.status === 404) {
+      status.hidden = true;
+      return;
+    }
     const ready = await response.json();
     showStatus(ready);
     const busy = !ready.ready || ready.knowledge_bases.some((base) => base.phase !== "idle");

@@ -21,7 +21,7 @@ async fn a_large_body_is_refused() {
 #[tokio::test]
 async fn a_slow_answer_ends_with_504_and_stops_its_run() {
     let (fake, dropped) = hanging();
-    let app = app(fake, Limits { ask: Duration::from_millis(50), ..Limits::default() });
+    let app = app(fake, Limits { ask: Some(Duration::from_millis(50)), ..Limits::default() });
     let reply = send(&app, request("POST /v1/ask", &[], QUESTION)).await;
     assert_eq!((reply.status.as_u16(), reply.failure().0.as_str()), (504, "timeout"));
     dropped.notified().await;
@@ -65,7 +65,7 @@ async fn who_leaves_frees_the_place() {
 #[tokio::test]
 async fn a_caller_who_asks_too_often_is_told_when_to_come_back() {
     let policy = groundwork_config::Limits { requests_per_minute: Some(2), ..groundwork_config::Limits::default() };
-    let app = app(Fake::default(), Limits { policy, ..Limits::default() });
+    let app = app_with(Fake::default(), Limits::default(), (Access::Local, policy));
     for _ in 0..2 {
         assert_eq!(send(&app, request("POST /v1/ask", &[], QUESTION)).await.status.as_u16(), 200);
     }
@@ -83,7 +83,7 @@ async fn a_caller_who_asks_too_often_is_told_when_to_come_back() {
 async fn a_caller_has_her_places_back_when_she_leaves() {
     let (fake, dropped) = hanging();
     let policy = groundwork_config::Limits { concurrency: Some(1), ..groundwork_config::Limits::default() };
-    let app = app(fake, Limits { policy, ..Limits::default() });
+    let app = app_with(fake, Limits::default(), (Access::Local, policy));
     let busy = tokio::spawn({
         let app = app.clone();
         async move { send(&app, request("POST /v1/ask", &[], QUESTION)).await }

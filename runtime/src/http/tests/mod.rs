@@ -1,5 +1,6 @@
 //! The router around a service that does what each test needs.
 
+mod access;
 mod guards;
 mod limits;
 mod routes;
@@ -15,7 +16,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tower::ServiceExt;
 
+use super::access::Access;
 use super::app::{App, Limits};
+use crate::live::PolicyInForce;
 use crate::local::{Service, ServiceError};
 use crate::wire::*;
 
@@ -202,7 +205,13 @@ fn status(ready: bool) -> Status {
 
 /// An application that would listen on [`PORT`].
 fn app(fake: Fake, limits: Limits) -> Arc<App> {
-    App::new(Arc::new(fake), ([127, 0, 0, 1], PORT).into(), limits)
+    app_with(fake, limits, (Access::Local, groundwork_config::Limits::default()))
+}
+
+/// The same for other callers, or under limits of a policy.
+fn app_with(fake: Fake, limits: Limits, (access, policy): (Access, groundwork_config::Limits)) -> Arc<App> {
+    let policy = PolicyInForce::fixed(groundwork_config::Policy { name: None, limits: policy });
+    App::new(Arc::new(fake), ([127, 0, 0, 1], PORT).into(), (access, Arc::new(policy)), limits)
 }
 
 /// A response, read whole.

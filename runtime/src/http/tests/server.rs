@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::http::address::bind;
-use crate::http::serve::serve_within;
+use crate::http::router::router;
+use crate::http::serve::answer;
 
 const BOUND: Duration = Duration::from_secs(10);
 
@@ -24,7 +25,12 @@ async fn start(behaviour: Behaviour, drain: Duration) -> Running {
     let shutdown = CancellationToken::new();
     let limits = Limits { drain, ..Limits::default() };
     let service = Arc::new(Fake { behaviour, ..Fake::default() });
-    let server = tokio::spawn(serve_within(limits, service, listener, shutdown.clone()));
+    let policy = Arc::new(PolicyInForce::fixed(groundwork_config::Policy::default()));
+    let app = App::new(service, address, (Access::Local, policy), limits);
+    let server = tokio::spawn({
+        let shutdown = shutdown.clone();
+        async move { answer(&app, router(&app), listener, shutdown).await }
+    });
     Running { address, shutdown, server }
 }
 

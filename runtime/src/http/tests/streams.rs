@@ -38,8 +38,10 @@ async fn a_stream_that_cannot_go_on_ends_with_an_error_event() {
     let table =
         [(Behaviour::Fails(ErrorCode::NotReady), "not_ready"), (Behaviour::Panics, "internal"), (hang, "timeout")];
     for (behaviour, code) in table {
-        let app =
-            app(Fake { behaviour, ..Fake::default() }, Limits { ask: Duration::from_millis(200), ..Limits::default() });
+        let app = app(
+            Fake { behaviour, ..Fake::default() },
+            Limits { ask: Some(Duration::from_millis(200)), ..Limits::default() },
+        );
         let reply = send(&app, request("POST /v1/ask", &[("x-request-id", "r7")], STREAM)).await;
         let events = events(&reply.text);
         assert_eq!(names(&events), ["retrieval", "sentence", "error"], "{code}");
