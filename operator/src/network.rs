@@ -53,7 +53,8 @@ pub(crate) fn policy(
         spec: Some(NetworkPolicySpec {
             pod_selector: Some(LabelSelector { match_labels: Some(pods), match_expressions: None }),
             policy_types: Some(vec!["Ingress".to_owned(), "Egress".to_owned()]),
-            ingress: Some(ingress),
+            // The API server leaves an empty list out, and would seem to differ for ever.
+            ingress: (!ingress.is_empty()).then_some(ingress),
             egress: Some(egress),
         }),
     }
